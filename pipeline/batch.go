@@ -1,0 +1,246 @@
+package pipeline
+
+import (
+	"fmt"
+	"sync/atomic"
+
+	"github.com/planktonml/plankton/memstats"
+)
+
+// Batch is one batch of a pipeline. Its memory is the pipeline's: it is valid
+// until it is released, and then used again for another batch. Its holder may
+// overwrite it.
+//
+// Methods that take the name of an output panic if there is none of that name,
+// or if it has another element type than the method returns.
+type Batch struct {
+	p           *Pipeline
+	seq         int64
+	epoch, step int64
+	outs        []batchOutput
+	ids         []int64
+	mask        []bool
+	errs        []*SampleError // by row, nil where the sample is good
+	valid       int
+	bad         int
+	refs        atomic.Int32
+}
+
+// batchOutput is the memory of one output: one array where the spec is dense,
+// else one tensor per row.
+type batchOutput struct {
+	alias    int // the first output that shows the same value
+	dense    []byte
+	rowBytes int
+	buf      memstats.Buffer
+	ragged   []Tensor
+	shape    []int // with the batch dimension first
+}
+
+func (o *batchOutput) row(i int) []byte { return o.dense[i*o.rowBytes : (i+1)*o.rowBytes] }
+
+func newBatch(p *Pipeline) *Batch {
+	n := p.opt.BatchSize
+	b := &Batch{
+		p: p, outs: make([]batchOutput, len(p.outputs)),
+		ids: make([]int64, n), mask: make([]bool, n), errs: make([]*SampleError, n),
+	}
+	for i, out := range p.outputs {
+		o := &b.outs[i]
+		o.alias = i
+		for j := range p.outputs[:i] {
+			if p.outputs[j].value == out.value {
+				o.alias = j
+				break
+			}
+		}
+		o.shape = append([]int{n}, out.spec.Shape...)
+		if out.spec.Dense() {
+			o.rowBytes = out.spec.rowBytes()
+			o.dense = o.buf.Resize(&p.pool, n*o.rowBytes)
+			clear(o.dense)
+		} else {
+			o.ragged = newRagged(n, &p.pool)
+		}
+	}
+	return b
+}
+
+func (b *Batch) free() {
+	for i := range b.outs {
+		b.outs[i].buf.Free()
+		for j := range b.outs[i].ragged {
+			b.outs[i].ragged[j].buf.Free()
+		}
+	}
+}
+
+// begin readies the batch for another use.
+func (b *Batch) begin(seq, epoch, step int64) {
+	b.seq, b.epoch, b.step = seq, epoch, step
+	b.valid, b.bad = 0, 0
+	clear(b.errs)
+}
+
+// void makes a row not valid: zero, or empty where the output is ragged.
+func (b *Batch) void(row int) {
+	b.mask[row] = false
+	for i := range b.outs {
+		o := &b.outs[i]
+		if o.dense != nil {
+			clear(o.row(row))
+			continue
+		}
+		t := &o.ragged[row]
+		t.dtype, t.layout, t.data = b.p.outputs[i].spec.DType, b.p.outputs[i].spec.Layout, nil
+		t.ndim = len(b.p.outputs[i].spec.Shape)
+		clear(t.dims[:])
+	}
+}
+
+// replace makes row a copy of row from, a good one.
+func (b *Batch) replace(row, from int) {
+	for i := range b.outs {
+		o := &b.outs[i]
+		if o.dense != nil {
+			copy(o.row(row), o.row(from))
+		} else if err := o.ragged[row].CopyFrom(&o.ragged[from]); err != nil {
+			panic(err) // a ragged row accepts every shape
+		}
+	}
+	b.ids[row], b.mask[row] = b.ids[from], true
+}
+
+// finish applies the error policy when every row is done.
+func (b *Batch) finish() {
+	for row, err := range b.errs {
+		if err != nil {
+			b.bad++
+			if b.p.opt.OnError == Replace {
+				if from := b.nearestGood(row); from >= 0 {
+					b.replace(row, from)
+				}
+			}
+		}
+	}
+	for _, ok := range b.mask {
+		if ok {
+			b.valid++
+		}
+	}
+}
+
+// nearestGood returns the nearest earlier row whose own sample is good, else
+// the next one, or -1.
+func (b *Batch) nearestGood(row int) int {
+	good := func(i int) bool { return b.mask[i] && b.errs[i] == nil }
+	for i := row - 1; i >= 0; i-- {
+		if good(i) {
+			return i
+		}
+	}
+	for i := row + 1; i < len(b.mask); i++ {
+		if good(i) {
+			return i
+		}
+	}
+	return -1
+}
+
+// Retain keeps the batch from being used again until Release is called once
+// more. It occupies one of the pipeline's PrefetchDepth + 1 batches meanwhile.
+func (b *Batch) Retain() { b.refs.Add(1) }
+
+// Release gives the batch back; a loop over an epoch does it by itself. It may
+// be called from any goroutine.
+func (b *Batch) Release() {
+	if b.refs.Add(-1) < 0 {
+		panic("pipeline: a batch was released more often than it was taken")
+	}
+}
+
+// Epoch returns the number of the batch's epoch, from 0.
+func (b *Batch) Epoch() int64 { return b.epoch }
+
+// Step returns the number of the batch in its epoch, from 0.
+func (b *Batch) Step() int64 { return b.step }
+
+// Size returns the number of rows, valid or not: the pipeline's batch size.
+func (b *Batch) Size() int { return len(b.mask) }
+
+// NumValid returns the number of valid rows. Rows that are not valid are zero.
+func (b *Batch) NumValid() int { return b.valid }
+
+// Mask says of every row whether it is valid.
+func (b *Batch) Mask() []bool { return b.mask }
+
+// IDs returns the index of every row's sample in the first reader's source, -1
+// where the row is not valid and has none.
+func (b *Batch) IDs() []int64 { return b.ids }
+
+// Errors returns the errors of the samples of this batch that were skipped or
+// replaced, by row; nil for good ones.
+func (b *Batch) Errors() []*SampleError { return b.errs }
+
+// Names returns the names of the outputs.
+func (b *Batch) Names() []string { return b.p.Outputs() }
+
+// Dense reports whether every sample of an output has the same shape, so that
+// the batch is one array.
+func (b *Batch) Dense(name string) bool { return b.out(name).dense != nil }
+
+// Shape returns the shape of an output: the batch size, then the shape of a
+// sample with -1 where it differs.
+func (b *Batch) Shape(name string) []int { return b.out(name).shape }
+
+// DType returns the element type of an output.
+func (b *Batch) DType(name string) DType { return b.p.outputs[b.index(name)].spec.DType }
+
+// Bytes returns the memory of a dense output.
+func (b *Batch) Bytes(name string) []byte {
+	o := b.out(name)
+	if o.dense == nil {
+		panic(fmt.Sprintf("pipeline: output %q is ragged (%s): use Sample", name, b.p.outputs[b.index(name)].spec))
+	}
+	return o.dense
+}
+
+// Sample returns row i of an output, dense or ragged. It allocates for a dense
+// one.
+func (b *Batch) Sample(name string, i int) *Tensor {
+	n := b.index(name)
+	o := &b.outs[n]
+	if o.dense == nil {
+		return &o.ragged[i]
+	}
+	t := new(Tensor)
+	t.bindRow(o.row(i), &b.p.outputs[n].spec)
+	return t
+}
+
+// Float32s returns the elements of a dense float32 output, rows one after the
+// other; the other typed methods do the same for their types.
+func (b *Batch) Float32s(name string) []float32 { return typed[float32](b, name, Float32) }
+
+func (b *Batch) Float64s(name string) []float64 { return typed[float64](b, name, Float64) }
+func (b *Batch) Uint8s(name string) []uint8     { return typed[uint8](b, name, Uint8) }
+func (b *Batch) Int32s(name string) []int32     { return typed[int32](b, name, Int32) }
+func (b *Batch) Int64s(name string) []int64     { return typed[int64](b, name, Int64) }
+
+func typed[T Element](b *Batch, name string, want DType) []T {
+	mem := b.Bytes(name)
+	if got := b.DType(name); got != want {
+		panic(fmt.Sprintf("pipeline: output %q is %s, not %s", name, got, want))
+	}
+	return View[T](mem)
+}
+
+func (b *Batch) out(name string) *batchOutput { return &b.outs[b.index(name)] }
+
+func (b *Batch) index(name string) int {
+	i := b.p.output(name)
+	if i < 0 {
+		panic(fmt.Sprintf("pipeline: no output %q; the outputs are %q", name, b.p.Outputs()))
+	}
+	return i
+}

@@ -1,0 +1,58 @@
+package pipeline
+
+import (
+	"errors"
+	"fmt"
+)
+
+var (
+	// ErrClosed is returned by everything that is used after Close.
+	ErrClosed = errors.New("pipeline: closed")
+	// ErrBusy is returned when a pipeline already has an owner: a loader, or a
+	// run that is not over.
+	ErrBusy = errors.New("pipeline: in use")
+	// ErrTooManyBad is returned when more samples failed than the options allow.
+	ErrTooManyBad = errors.New("pipeline: too many bad samples")
+)
+
+// BuildError is a mistake in a pipeline's definition, found by New.
+type BuildError struct {
+	Op  string // the operator or reader, by its name
+	Err error
+}
+
+func (e *BuildError) Error() string { return fmt.Sprintf("pipeline: %s: %v", e.Op, e.Err) }
+func (e *BuildError) Unwrap() error { return e.Err }
+
+// SampleError is a sample that could not be made.
+type SampleError struct {
+	Source string // where the sample comes from: a path, or "reader[index]"
+	Index  int64  // its index in the reader
+	Op     string // the operator that failed
+	Err    error
+}
+
+func (e *SampleError) Error() string {
+	return fmt.Sprintf("pipeline: %s: %s: %v", e.Source, e.Op, e.Err)
+}
+func (e *SampleError) Unwrap() error { return e.Err }
+
+// PanicError is a panic in an operator or reader, caught by the worker.
+type PanicError struct {
+	Value any
+	Stack []byte
+}
+
+func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
+
+// errGoexit stands for a goroutine that an operator ended.
+var errGoexit = errors.New("the operator ended its goroutine (runtime.Goexit)")
+
+// ShapeError is data of another shape than was declared.
+type ShapeError struct {
+	Got, Want []int
+}
+
+func (e *ShapeError) Error() string {
+	return fmt.Sprintf("shape %v, the output was declared %v", e.Got, e.Want)
+}

@@ -1,0 +1,187 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+)
+
+// Graph collects the readers, operators and outputs of a pipeline while its
+// definition runs. The first mistake is kept and comes out of New; values made
+// after it are empty, and everything accepts them.
+type Graph struct {
+	opt     Options
+	readers []*Reader
+	nodes   []node
+	values  []value
+	outputs []output
+	randoms uint64
+	err     error
+}
+
+// Value is one output of a reader or operator, a sample of which exists while
+// the pipeline runs. The zero Value means "none": an option that takes a Value
+// then has its default.
+type Value struct {
+	g  *Graph
+	id int
+}
+
+// Set reports whether v is a value.
+func (v Value) Set() bool { return v.g != nil }
+
+// Spec says what is known of v's samples.
+func (v Value) Spec() Spec {
+	if v.g == nil {
+		return Spec{}
+	}
+	return v.g.values[v.id].spec
+}
+
+// Op describes one operator to Graph.Add.
+type Op struct {
+	Name    string  // the name in errors and statistics
+	Inputs  []Value // what it reads
+	Outputs []Spec  // what it makes
+
+	// New makes the operator's kernel for one worker, so a kernel may hold
+	// scratch memory. It is called once per worker.
+	New func() (Kernel, error)
+
+	// Expensive marks work of more than some microseconds per sample, such as
+	// decoding. Workers take cheap samples several at a time.
+	Expensive bool
+
+	// Fuse may return one operator that does the work of producer and of this
+	// one, to be used in place of both; nil if it cannot. Producer is what
+	// makes the first input. Fuse is only asked where nobody else uses the
+	// producer's outputs. The new operator's inputs must be producer's and
+	// then this one's without the first.
+	Fuse func(producer *Op) *Op
+
+	// Detail is a fused operator's private description for further fusing.
+	Detail any
+}
+
+// Kernel does an operator's work for one sample at a time. It belongs to one
+// worker.
+type Kernel interface {
+	// Run reads in and writes out. Out[i] is resized to the shape of the
+	// result before it is written. An error names neither the sample nor the
+	// operator: the pipeline adds both.
+	Run(c *Sample, in, out []*Tensor) error
+}
+
+// KernelFunc is a function as a Kernel.
+type KernelFunc func(c *Sample, in, out []*Tensor) error
+
+// Run calls f.
+func (f KernelFunc) Run(c *Sample, in, out []*Tensor) error { return f(c, in, out) }
+
+// Sample is what a kernel may know of the sample it works on. It is valid
+// during Run.
+type Sample struct {
+	ctx   context.Context
+	epoch int64
+	index int64
+	key   uint64
+}
+
+// Context ends when the work is no longer wanted; long kernels look at it.
+func (c *Sample) Context() context.Context { return c.ctx }
+
+// Epoch returns the number of the epoch, from 0.
+func (c *Sample) Epoch() int64 { return c.epoch }
+
+// Index returns the sample's index in the first reader's source.
+func (c *Sample) Index() int64 { return c.index }
+
+type node struct {
+	op     Op
+	reader int // index into readers, or -1
+	in     []int
+	out    []int
+	dead   bool
+}
+
+type value struct {
+	spec Spec
+	node int
+}
+
+type output struct {
+	name  string
+	value int
+	spec  Spec
+}
+
+// Options returns the options of the pipeline that is being built.
+func (g *Graph) Options() Options { return g.opt }
+
+// Err returns the first mistake so far.
+func (g *Graph) Err() error { return g.err }
+
+// Fail reports a mistake in the definition, found by the operator or reader
+// that is named. Only the first is kept.
+func (g *Graph) Fail(name string, err error) {
+	if g.err == nil && err != nil {
+		g.err = &BuildError{Op: name, Err: err}
+	}
+}
+
+// NewRandom returns a source of random numbers of its own for an operator.
+func (g *Graph) NewRandom() Random {
+	g.randoms++
+	return Random{instance: g.randoms}
+}
+
+// Add adds an operator and returns its outputs.
+func (g *Graph) Add(op Op) []Value {
+	n := node{op: op, reader: -1}
+	for i, v := range op.Inputs {
+		if v.g != g && g.err == nil {
+			if v.g == nil {
+				g.Fail(op.Name, fmt.Errorf("input %d is missing", i))
+			} else {
+				g.Fail(op.Name, fmt.Errorf("input %d belongs to another pipeline", i))
+			}
+		}
+		n.in = append(n.in, v.id)
+	}
+	return g.add(n)
+}
+
+func (g *Graph) add(n node) []Value {
+	vs := make([]Value, len(n.op.Outputs))
+	if g.err != nil {
+		return vs
+	}
+	for i, spec := range n.op.Outputs {
+		if len(spec.Shape) > MaxDims {
+			g.Fail(n.op.Name, fmt.Errorf("output %d has %d dimensions, at most %d are possible", i, len(spec.Shape), MaxDims))
+			return make([]Value, len(n.op.Outputs))
+		}
+		n.out = append(n.out, len(g.values))
+		vs[i] = Value{g, len(g.values)}
+		g.values = append(g.values, value{spec, len(g.nodes)})
+	}
+	g.nodes = append(g.nodes, n)
+	return vs
+}
+
+// Output makes v a part of every batch under the given name.
+func (g *Graph) Output(name string, v Value) {
+	switch {
+	case g.err != nil:
+		return
+	case v.g != g:
+		g.Fail("output "+name, fmt.Errorf("no value of this pipeline was given"))
+		return
+	}
+	for _, o := range g.outputs {
+		if o.name == name {
+			g.Fail("output "+name, fmt.Errorf("two outputs have this name"))
+			return
+		}
+	}
+	g.outputs = append(g.outputs, output{name, v.id, g.values[v.id].spec})
+}

@@ -1,0 +1,106 @@
+package pipeline
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+)
+
+// Options configures a pipeline. Only BatchSize has no default.
+type Options struct {
+	BatchSize     int    // samples in a batch; at least 1
+	Workers       int    // goroutines that make samples; default GOMAXPROCS
+	PrefetchDepth int    // batches made ahead of the one in use; default 2
+	Seed          uint64 // of shuffling and random operators; default 0
+
+	// ExactRGB decodes pictures as libjpeg-turbo does, to the bit, and resizes
+	// them in RGB as NVIDIA DALI does, to one level. By default operators that
+	// follow each other may be fused, and colour is converted after resizing,
+	// which is faster and differs slightly (docs/operators.md).
+	ExactRGB bool
+
+	OnError ErrorPolicy // what becomes of a sample that fails; default Fail
+
+	// MaxBad ends a run with ErrTooManyBad when more samples than this have
+	// failed under Skip or Replace; 0 means no cap.
+	MaxBad int64
+	// MaxBadShare does the same for a share of the samples delivered so far,
+	// judged after each batch; 0 means no cap.
+	MaxBadShare float64
+	// OnSampleError is called for every sample that failed under Skip or
+	// Replace, in the order of the batches, by the goroutine that takes them.
+	OnSampleError func(*SampleError)
+}
+
+// ErrorPolicy says what becomes of a sample that cannot be read or processed.
+type ErrorPolicy uint8
+
+const (
+	Fail    ErrorPolicy = iota // the epoch ends with the sample's error
+	Skip                       // its row is zero and not valid
+	Replace                    // its row repeats the nearest earlier good sample of the batch, else the next one
+)
+
+var errorPolicies = [...]string{"fail", "skip", "replace"}
+
+// String returns "fail", "skip" or "replace".
+func (p ErrorPolicy) String() string {
+	if int(p) < len(errorPolicies) {
+		return errorPolicies[p]
+	}
+	return fmt.Sprintf("ErrorPolicy(%d)", uint8(p))
+}
+
+// UnmarshalText accepts what String writes.
+func (p *ErrorPolicy) UnmarshalText(text []byte) error {
+	for i, name := range errorPolicies {
+		if strings.EqualFold(name, string(text)) {
+			*p = ErrorPolicy(i)
+			return nil
+		}
+	}
+	return fmt.Errorf("pipeline: no error policy %q; the policies are %s", text, strings.Join(errorPolicies[:], ", "))
+}
+
+func (o Options) withDefaults() Options {
+	if o.Workers == 0 {
+		o.Workers = runtime.GOMAXPROCS(0)
+	}
+	if o.PrefetchDepth == 0 {
+		o.PrefetchDepth = 2
+	}
+	return o
+}
+
+func (o Options) validate() error {
+	switch {
+	case o.BatchSize < 1:
+		return fmt.Errorf("BatchSize is %d; it must be at least 1", o.BatchSize)
+	case o.Workers < 1:
+		return fmt.Errorf("Workers is %d; it must be at least 1, or 0 for GOMAXPROCS", o.Workers)
+	case o.PrefetchDepth < 1:
+		return fmt.Errorf("PrefetchDepth is %d; it must be at least 1, or 0 for the default", o.PrefetchDepth)
+	case int(o.OnError) >= len(errorPolicies):
+		return fmt.Errorf("OnError is %d; it must be Fail, Skip or Replace", o.OnError)
+	case o.MaxBad < 0 || o.MaxBadShare < 0 || o.MaxBadShare > 1:
+		return fmt.Errorf("MaxBad is %d and MaxBadShare %g; they must be at least 0, the share at most 1", o.MaxBad, o.MaxBadShare)
+	}
+	return nil
+}
+
+// String writes the options that have an effect, as in
+// "batch 64, 2 workers, prefetch 2, seed 1, on error fail".
+func (o Options) String() string {
+	o = o.withDefaults()
+	s := fmt.Sprintf("batch %d, %d workers, prefetch %d, seed %d, on error %s", o.BatchSize, o.Workers, o.PrefetchDepth, o.Seed, o.OnError)
+	if o.ExactRGB {
+		s += ", exact RGB"
+	}
+	if o.MaxBad > 0 {
+		s += fmt.Sprintf(", at most %d bad", o.MaxBad)
+	}
+	if o.MaxBadShare > 0 {
+		s += fmt.Sprintf(", at most %g %% bad", 100*o.MaxBadShare)
+	}
+	return s
+}

@@ -1,0 +1,182 @@
+package pipeline
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/planktonml/plankton/memstats"
+)
+
+// Pipeline is a compiled pipeline. It has one owner at a time, a loader.
+type Pipeline struct {
+	opt     Options
+	readers []*Reader
+	nodes   []node // in the order of execution, fused, without what nobody needs
+	values  []value
+	outputs []output
+	grain   int
+	pool    memstats.Pool
+
+	mu    sync.Mutex
+	owned bool
+}
+
+// New runs define, which adds readers, operators and outputs to a graph, and
+// compiles the result. Nothing is read yet. The error is a *BuildError that
+// names the reader, operator or option at fault.
+func New(o Options, define func(*Graph)) (*Pipeline, error) {
+	o = o.withDefaults()
+	if err := o.validate(); err != nil {
+		return nil, &BuildError{Op: "options", Err: err}
+	}
+	g := &Graph{opt: o}
+	define(g)
+	switch {
+	case g.err != nil:
+	case len(g.readers) == 0:
+		g.Fail("definition", errors.New("there is no reader"))
+	case len(g.outputs) == 0:
+		g.Fail("definition", errors.New("there is no output: call Graph.Output"))
+	}
+	if g.err != nil {
+		return nil, g.err
+	}
+	p := &Pipeline{opt: o, readers: g.readers, values: g.values, outputs: g.outputs}
+	prune(g)
+	fuse(g)
+	p.grain = min(16, max(1, o.BatchSize/(4*o.Workers)))
+	for _, n := range g.nodes {
+		if !n.dead {
+			p.nodes = append(p.nodes, n)
+			if n.op.Expensive {
+				p.grain = 1
+			}
+		}
+	}
+	if slices.ContainsFunc(p.readers, func(r *Reader) bool { return r.Source == nil }) {
+		p.grain = 1
+	}
+	return p, nil
+}
+
+// prune marks operators that lead to no output. Readers stay.
+func prune(g *Graph) {
+	needed := make([]bool, len(g.values))
+	for _, o := range g.outputs {
+		needed[o.value] = true
+	}
+	for i := len(g.nodes) - 1; i >= 0; i-- {
+		n := &g.nodes[i]
+		n.dead = n.reader < 0 && !slices.ContainsFunc(n.out, func(v int) bool { return needed[v] })
+		if !n.dead {
+			for _, v := range n.in {
+				needed[v] = true
+			}
+		}
+	}
+}
+
+// fuse replaces chains of operators by fused ones, from the last to the first.
+func fuse(g *Graph) {
+	uses := make([]int, len(g.values))
+	for _, o := range g.outputs {
+		uses[o.value]++
+	}
+	for _, n := range g.nodes {
+		if !n.dead {
+			for _, v := range n.in {
+				uses[v]++
+			}
+		}
+	}
+	for i := len(g.nodes) - 1; i >= 0; i-- {
+		n := &g.nodes[i]
+		for !n.dead && n.op.Fuse != nil && len(n.in) > 0 {
+			p := &g.nodes[g.values[n.in[0]].node]
+			if p.reader >= 0 || len(p.out) != 1 || uses[p.out[0]] != 1 {
+				break
+			}
+			fused := n.op.Fuse(&p.op)
+			if fused == nil {
+				break
+			}
+			n.op = *fused
+			n.in = append(slices.Clone(p.in), n.in[1:]...)
+			p.dead = true
+		}
+	}
+}
+
+// Options returns the options, defaults filled in.
+func (p *Pipeline) Options() Options { return p.opt }
+
+// Readers returns the readers in the order in which they were added.
+func (p *Pipeline) Readers() []*Reader { return p.readers }
+
+// Outputs returns the names of the outputs in the order in which they were
+// added.
+func (p *Pipeline) Outputs() []string {
+	names := make([]string, len(p.outputs))
+	for i, o := range p.outputs {
+		names[i] = o.name
+	}
+	return names
+}
+
+// Spec says what is known of the samples of an output; false if there is none
+// of that name.
+func (p *Pipeline) Spec(name string) (Spec, bool) {
+	i := p.output(name)
+	if i < 0 {
+		return Spec{}, false
+	}
+	return p.outputs[i].spec, true
+}
+
+func (p *Pipeline) output(name string) int {
+	return slices.IndexFunc(p.outputs, func(o output) bool { return o.name == name })
+}
+
+// Memory returns what the pipeline's buffers hold.
+func (p *Pipeline) Memory() memstats.Stats { return p.pool.Stats() }
+
+// String lists the operators as they run and the outputs, a line each.
+func (p *Pipeline) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n", p.opt)
+	for _, n := range p.nodes {
+		fmt.Fprintf(&b, "%s", n.op.Name)
+		for i, v := range n.out {
+			sep := ","
+			if i == 0 {
+				sep = " →"
+			}
+			fmt.Fprintf(&b, "%s %s", sep, p.values[v].spec)
+		}
+		b.WriteByte('\n')
+	}
+	for _, o := range p.outputs {
+		fmt.Fprintf(&b, "output %q: %s\n", o.name, o.spec)
+	}
+	return b.String()
+}
+
+// own makes the caller the owner.
+func (p *Pipeline) own() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.owned {
+		return ErrBusy
+	}
+	p.owned = true
+	return nil
+}
+
+func (p *Pipeline) disown() {
+	p.mu.Lock()
+	p.owned = false
+	p.mu.Unlock()
+}

@@ -1,0 +1,144 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"iter"
+)
+
+// Source is a data set that can be read in any order.
+//
+// Read must be safe for concurrent use and must return soon after ctx ends.
+type Source interface {
+	// Len returns the number of samples; at least 1.
+	Len() int64
+	// Outputs says what Read delivers.
+	Outputs() []Spec
+	// Meta describes the data set.
+	Meta() Meta
+	// Read puts sample index, 0 ≤ index < Len, into out: one tensor per
+	// output, of the type that was declared.
+	Read(ctx context.Context, index int64, out []*Tensor) error
+	// Describe names a sample for error messages: a path, where there is one.
+	Describe(index int64) string
+}
+
+// Sequence is a data set that can only be read from its beginning, such as a
+// stream. It has no length, so it cannot be shuffled, cut into shards or
+// resumed.
+type Sequence interface {
+	Outputs() []Spec
+	Meta() Meta
+	// Samples returns an iterator over one epoch. Each yielded function puts
+	// its sample into out; it is called once, before the next one is asked
+	// for. An error ends the epoch.
+	Samples() iter.Seq2[func(out []*Tensor) error, error]
+	Describe(index int64) string
+}
+
+// Meta describes a data set.
+type Meta struct {
+	Classes []string // names of the classes, by label; nil where there are none
+	// Fingerprint changes when the data set does: when samples are added,
+	// removed or renamed.
+	Fingerprint uint64
+}
+
+// ReaderOptions says how a reader goes through its source. The names and
+// meanings are NVIDIA DALI's.
+type ReaderOptions struct {
+	Name         string // for iterator.Options.ReaderName; default "reader", "reader2", …
+	NumShards    int    // the data set is cut into this many shards; default 1
+	ShardID      int    // the shard that this reader starts with
+	StickToShard bool   // read the same shard in every epoch instead of moving on
+	PadLastBatch bool   // fill up with the last sample instead of going on
+	Shuffle      bool   // another order in every epoch
+}
+
+// Reader is a reader of a pipeline.
+type Reader struct {
+	ReaderOptions
+	Source   Source   // nil for a sequence
+	Sequence Sequence // nil for a source
+}
+
+// Len returns the number of samples, -1 for a sequence.
+func (r *Reader) Len() int64 {
+	if r.Source == nil {
+		return -1
+	}
+	return r.Source.Len()
+}
+
+// Meta returns the metadata of the data set.
+func (r *Reader) Meta() Meta {
+	if r.Source == nil {
+		return r.Sequence.Meta()
+	}
+	return r.Source.Meta()
+}
+
+func (r *Reader) describe(index int64) string {
+	if r.Source == nil {
+		return r.Sequence.Describe(index)
+	}
+	return r.Source.Describe(index)
+}
+
+func (o *ReaderOptions) setDefaults(n int) {
+	if o.NumShards == 0 {
+		o.NumShards = 1
+	}
+	if o.Name == "" {
+		o.Name = "reader"
+		if n > 0 {
+			o.Name = fmt.Sprintf("reader%d", n+1)
+		}
+	}
+}
+
+func (o *ReaderOptions) validate() error {
+	switch {
+	case o.NumShards < 0:
+		return fmt.Errorf("NumShards is %d; it must be at least 1", o.NumShards)
+	case o.ShardID < 0 || o.ShardID >= o.NumShards:
+		return fmt.Errorf("ShardID is %d; with %d shards it must be 0 … %d", o.ShardID, o.NumShards, o.NumShards-1)
+	}
+	return nil
+}
+
+// Read adds a reader of src to the pipeline and returns its outputs. Packages
+// with readers wrap it; call it with a Source of your own.
+func (g *Graph) Read(o ReaderOptions, src Source) []Value {
+	if src.Len() < 1 {
+		o.setDefaults(len(g.readers))
+		g.Fail(o.Name, fmt.Errorf("the data set is empty"))
+		return make([]Value, len(src.Outputs()))
+	}
+	return g.addReader(&Reader{ReaderOptions: o, Source: src}, src.Outputs())
+}
+
+// ReadSequence adds a reader of a sequence. Shards and shuffling need a length
+// and random access: asking for them is an error.
+func (g *Graph) ReadSequence(o ReaderOptions, seq Sequence) []Value {
+	if o.Shuffle || o.NumShards > 1 || o.StickToShard || o.PadLastBatch {
+		o.setDefaults(len(g.readers))
+		g.Fail(o.Name, fmt.Errorf("a sequence has no length: it cannot be shuffled, sharded or padded; use a Source with random access"))
+		return make([]Value, len(seq.Outputs()))
+	}
+	return g.addReader(&Reader{ReaderOptions: o, Sequence: seq}, seq.Outputs())
+}
+
+func (g *Graph) addReader(r *Reader, outputs []Spec) []Value {
+	r.setDefaults(len(g.readers))
+	if err := r.validate(); err != nil {
+		g.Fail(r.Name, err)
+	}
+	for _, other := range g.readers {
+		if other.Name == r.Name {
+			g.Fail(r.Name, fmt.Errorf("two readers have this name"))
+		}
+	}
+	g.readers = append(g.readers, r)
+	return g.add(node{op: Op{Name: r.Name, Outputs: outputs}, reader: len(g.readers) - 1})
+}

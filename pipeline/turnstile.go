@@ -1,0 +1,59 @@
+package pipeline
+
+import (
+	"errors"
+	"iter"
+	"sync"
+)
+
+// errEnd is what a sample of a sequence gets when the sequence is over.
+var errEnd = errors.New("end of the sequence")
+
+// turnstile lets workers take the samples of a sequence in the order of the
+// rows that they are for.
+type turnstile struct {
+	seq Sequence
+
+	mu   sync.Mutex
+	cond sync.Cond
+	turn int64 // the row, counted over batches, whose turn it is
+	next func() (func([]*Tensor) error, error, bool)
+	stop func()
+}
+
+func newTurnstile(s Sequence) *turnstile {
+	t := &turnstile{seq: s}
+	t.cond.L = &t.mu
+	return t
+}
+
+// take waits for the turn of a row and fills out with the next sample; errEnd
+// when there is none.
+func (t *turnstile) take(row int64, out []*Tensor) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for t.turn != row {
+		t.cond.Wait()
+	}
+	defer t.cond.Broadcast()
+	t.turn++
+	if t.next == nil {
+		t.next, t.stop = iter.Pull2(t.seq.Samples())
+	}
+	fill, err, ok := t.next()
+	switch {
+	case !ok:
+		return errEnd
+	case err != nil:
+		return err
+	}
+	return fill(out)
+}
+
+// restart begins the sequence anew; no worker may be at work.
+func (t *turnstile) restart() {
+	if t.stop != nil {
+		t.stop()
+	}
+	t.next, t.stop, t.turn = nil, nil, 0
+}
