@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"fmt"
 )
 
@@ -137,6 +138,9 @@ func (g *Graph) NewRandom() Random {
 // Add adds an operator and returns its outputs.
 func (g *Graph) Add(op Op) []Value {
 	n := node{op: op, reader: -1}
+	if op.New == nil {
+		g.Fail(op.Name, errors.New("Op.New is missing"))
+	}
 	for i, v := range op.Inputs {
 		if v.g != g && g.err == nil {
 			if v.g == nil {
@@ -173,13 +177,19 @@ func (g *Graph) Output(name string, v Value) {
 	switch {
 	case g.err != nil:
 		return
+	case name == "":
+		g.Fail("output", errors.New("an output needs a name"))
+		return
+	case v.g == nil:
+		g.Fail("output "+name, errors.New("the value is missing"))
+		return
 	case v.g != g:
-		g.Fail("output "+name, fmt.Errorf("no value of this pipeline was given"))
+		g.Fail("output "+name, errors.New("the value belongs to another pipeline"))
 		return
 	}
 	for _, o := range g.outputs {
 		if o.name == name {
-			g.Fail("output "+name, fmt.Errorf("two outputs have this name"))
+			g.Fail("output "+name, errors.New("two outputs have this name"))
 			return
 		}
 	}

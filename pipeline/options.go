@@ -75,15 +75,15 @@ func (o Options) withDefaults() Options {
 func (o Options) validate() error {
 	switch {
 	case o.BatchSize < 1:
-		return fmt.Errorf("BatchSize is %d; it must be at least 1", o.BatchSize)
+		return fmt.Errorf("option BatchSize is %d; it must be at least 1", o.BatchSize)
 	case o.Workers < 1:
-		return fmt.Errorf("Workers is %d; it must be at least 1, or 0 for GOMAXPROCS", o.Workers)
+		return fmt.Errorf("option Workers is %d; it must be at least 1, or 0 for GOMAXPROCS", o.Workers)
 	case o.PrefetchDepth < 1:
-		return fmt.Errorf("PrefetchDepth is %d; it must be at least 1, or 0 for the default", o.PrefetchDepth)
+		return fmt.Errorf("option PrefetchDepth is %d; it must be at least 1, or 0 for the default", o.PrefetchDepth)
 	case int(o.OnError) >= len(errorPolicies):
-		return fmt.Errorf("OnError is %d; it must be Fail, Skip or Replace", o.OnError)
+		return fmt.Errorf("option OnError is %d; it must be Fail, Skip or Replace", o.OnError)
 	case o.MaxBad < 0 || o.MaxBadShare < 0 || o.MaxBadShare > 1:
-		return fmt.Errorf("MaxBad is %d and MaxBadShare %g; they must be at least 0, the share at most 1", o.MaxBad, o.MaxBadShare)
+		return fmt.Errorf("option MaxBad is %d and MaxBadShare %g; they must be at least 0, the share at most 1", o.MaxBad, o.MaxBadShare)
 	}
 	return nil
 }

@@ -73,7 +73,9 @@ func (r *Runner) start() {
 	r.engine = region.New(region.Config{
 		Workers: r.p.opt.Workers, Slots: len(r.batches), Rows: r.p.opt.BatchSize, Grain: r.p.grain,
 		Run: r.row, Finish: func(seq int64) { r.batch(seq).finish() },
-		Lost: func(seq int64, row int) { r.failed(r.batch(seq), row, "", errGoexit) },
+		Lost: func(worker int, seq int64, row int) {
+			r.failed(r.batch(seq), row, 0, r.indices[worker][0], r.p.nodes[r.workers[worker].at].op.Name, errGoexit)
+		},
 	})
 	r.engine.Park()
 }
@@ -104,15 +106,16 @@ func (r *Runner) row(worker int, seq int64, row int) {
 		b.ids[row] = -1
 		b.void(row)
 	default:
-		r.failed(b, row, r.p.nodes[w.at].op.Name, err)
+		n := &r.p.nodes[w.at]
+		reader := max(n.reader, 0)
+		r.failed(b, row, reader, idx[reader], n.op.Name, err)
 	}
 }
 
-// failed records the error of a row. The row is void until a policy says
-// otherwise.
-func (r *Runner) failed(b *Batch, row int, op string, err error) {
-	index := b.ids[row]
-	b.errs[row] = &SampleError{Source: r.p.readers[0].describe(index), Index: index, Op: op, Err: err}
+// failed records the error of a row: of what a reader delivered, or of what an
+// operator made of it. The row is void until a policy says otherwise.
+func (r *Runner) failed(b *Batch, row, reader int, index int64, op string, err error) {
+	b.errs[row] = &SampleError{Source: r.p.readers[reader].describe(index), Index: index, Op: op, Err: err}
 	b.void(row)
 }
 

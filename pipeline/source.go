@@ -138,6 +138,9 @@ func (g *Graph) addReader(r *Reader, outputs []Spec) []Value {
 		if other.Name == r.Name {
 			g.Fail(r.Name, fmt.Errorf("two readers have this name"))
 		}
+		if other.Sequence != nil || r.Sequence != nil {
+			g.Fail(r.Name, fmt.Errorf("a sequence must be the only reader of its pipeline"))
+		}
 	}
 	g.readers = append(g.readers, r)
 	return g.add(node{op: Op{Name: r.Name, Outputs: outputs}, reader: len(g.readers) - 1})

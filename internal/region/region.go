@@ -35,7 +35,7 @@ type Config struct {
 
 	// Lost is called when Run left its goroutine through runtime.Goexit; the
 	// row counts as done and a fresh worker takes over. It may be nil.
-	Lost func(seq int64, row int)
+	Lost func(worker int, seq int64, row int)
 }
 
 // Engine is a running region. Create it with New and end it with Close.
@@ -191,7 +191,7 @@ func (e *Engine) work(worker int) {
 			return
 		}
 		if e.cfg.Lost != nil {
-			e.cfg.Lost(h.seq, h.row)
+			e.cfg.Lost(worker, h.seq, h.row)
 		}
 		h.row++
 		go e.work(worker)

@@ -117,7 +117,7 @@ func TestGoexitLosesTheRowAndNotTheWorker(t *testing.T) {
 				runtime.Goexit()
 			}
 		},
-		Lost: func(seq int64, row int) { lost = append(lost, at{seq, row}) },
+		Lost: func(_ int, seq int64, row int) { lost = append(lost, at{seq, row}) },
 	})
 	defer e.Close()
 	e.Arm()

@@ -1,0 +1,137 @@
+package readers
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+
+	"github.com/planktonml/plankton/pipeline"
+)
+
+// Column is one column of a data set in memory, for [Slices]. It is made by
+// [Rows] or [Ragged]; its methods return a changed copy. What is wrong with it
+// comes out when it is used.
+type Column struct {
+	spec  pipeline.Spec
+	rows  int
+	names []string // of the classes
+	fill  func(row int, t *pipeline.Tensor) error
+	check func(classes int) error // that all rows are labels; nil if they cannot be
+	err   error
+}
+
+// Rows is a column whose rows all have the same shape: data holds them one
+// after the other, each in row-major order. Without a shape a row is one number.
+func Rows[T pipeline.Element](data []T, shape ...int) Column {
+	c := Column{spec: pipeline.Spec{DType: dtypeOf[T](), Shape: slices.Clone(shape)}}
+	size := 1
+	for i, d := range shape {
+		if d < 1 || d > math.MaxInt/size {
+			c.err = fmt.Errorf("dimension %d of the shape is %d; dimensions are at least 1 and have a product that fits an int", i, d)
+			return c
+		}
+		size *= d
+	}
+	if len(data)%size != 0 {
+		c.err = fmt.Errorf("%d elements are not a whole number of rows of %d", len(data), size)
+		return c
+	}
+	c.rows = len(data) / size
+	c.fill = func(row int, t *pipeline.Tensor) error {
+		mem, err := t.Resize(c.spec.Shape...)
+		if err == nil {
+			copy(pipeline.View[T](mem), data[row*size:(row+1)*size])
+		}
+		return err
+	}
+	if whole := c.spec.DType != pipeline.Float32 && c.spec.DType != pipeline.Float64; whole && len(shape) == 0 {
+		c.check = func(classes int) error { return checkLabels(data, classes) }
+	}
+	return c
+}
+
+// Ragged is a column whose rows have one dimension that differs in length, such
+// as encoded pictures as [][]byte.
+func Ragged[T pipeline.Element](rows [][]T) Column {
+	c := Column{spec: pipeline.Spec{DType: dtypeOf[T](), Shape: []int{-1}}, rows: len(rows)}
+	c.fill = func(row int, t *pipeline.Tensor) error {
+		mem, err := t.Resize(len(rows[row]))
+		if err == nil {
+			copy(pipeline.View[T](mem), rows[row])
+		}
+		return err
+	}
+	return c
+}
+
+// WithClasses makes the column one of class labels, 0 … n-1. It must hold one
+// whole number per row; one that is out of range is an error.
+func (c Column) WithClasses(n int) Column {
+	switch {
+	case c.err != nil:
+		return c
+	case n < 1:
+		c.err = fmt.Errorf("WithClasses(%d): there must be at least 1 class", n)
+	case c.check == nil:
+		c.err = errors.New("only a column of one whole number per row can be class labels")
+	default:
+		c.spec.Classes = n
+		c.err = c.check(n)
+	}
+	return c
+}
+
+// WithClassNames is WithClasses for classes with names, which become part of
+// the data set's metadata.
+func (c Column) WithClassNames(names ...string) Column {
+	c = c.WithClasses(len(names))
+	c.names = slices.Clone(names)
+	return c
+}
+
+// WithLayout names the dimensions of a row, as in "HWC" for rows of the shape
+// H×W×C. Operators on pictures need it.
+func (c Column) WithLayout(layout pipeline.Layout) Column {
+	if c.err == nil && len(layout) != len(c.spec.Shape) {
+		c.err = fmt.Errorf("layout %q names %d dimensions, a row has %d", layout, len(layout), len(c.spec.Shape))
+	}
+	c.spec.Layout = layout
+	return c
+}
+
+func checkLabels[T pipeline.Element](data []T, classes int) error {
+	for i, v := range data {
+		// The conversion wraps what is too large for an int64 round to below 0.
+		if label := int64(v); label < 0 || label >= int64(classes) {
+			return fmt.Errorf("row %d: label %v is out of range: with %d classes labels are 0 … %d", i, v, classes, classes-1)
+		}
+	}
+	return nil
+}
+
+func dtypeOf[T pipeline.Element]() pipeline.DType {
+	switch reflect.TypeFor[T]().Kind() {
+	case reflect.Uint8:
+		return pipeline.Uint8
+	case reflect.Int8:
+		return pipeline.Int8
+	case reflect.Uint16:
+		return pipeline.Uint16
+	case reflect.Int16:
+		return pipeline.Int16
+	case reflect.Uint32:
+		return pipeline.Uint32
+	case reflect.Int32:
+		return pipeline.Int32
+	case reflect.Uint64:
+		return pipeline.Uint64
+	case reflect.Int64:
+		return pipeline.Int64
+	case reflect.Float32:
+		return pipeline.Float32
+	default:
+		return pipeline.Float64
+	}
+}

@@ -1,0 +1,17 @@
+// Package readers holds the readers of a pipeline: what brings samples in.
+//
+//   - [File] reads whole files, such as encoded pictures, from a folder or a list.
+//   - [IDX] reads the format of MNIST and its relatives.
+//   - [Slices] reads data that the program has in memory.
+//   - [External] reads what the program's own function or iterator delivers.
+//
+// A reader is added to the graph of a pipeline and returns the values that it
+// makes, one sample at a time. It is opened and checked there and then: a
+// mistake comes out of [pipeline.New] as a *[pipeline.BuildError]. A sample that
+// cannot be read later is a *[pipeline.SampleError] that names it.
+//
+// Samples are always copied into the pipeline's memory: whoever gets a batch
+// may overwrite it without harm to the data set.
+//
+// The options that all readers share are those of [pipeline.ReaderOptions].
+package readers

@@ -1,0 +1,173 @@
+package readers_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/readers"
+)
+
+func ExampleFile() {
+	root, err := os.MkdirTemp("", "pictures")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(root)
+	for _, name := range []string{"cat/1.jpg", "dog/1.jpg", "dog/2.jpg"} {
+		path := filepath.Join(root, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, []byte("…"), 0o666)); err != nil {
+			log.Fatal(err)
+		}
+	}
+
+	p, err := pipeline.New(pipeline.Options{BatchSize: 2, Workers: 1}, func(g *pipeline.Graph) {
+		jpeg, label := readers.File(g, readers.FileOptions{Name: "train", Root: root, Shuffle: true})
+		g.Output("jpeg", jpeg)
+		g.Output("label", label)
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	train := p.Readers()[0]
+	fmt.Println(train.Len(), "files of the classes", train.Meta().Classes)
+	// Output:
+	// 3 files of the classes [cat dog]
+}
+
+func ExampleIDX() {
+	dir, err := os.MkdirTemp("", "digits")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	images, labels := filepath.Join(dir, "images-idx3-ubyte"), filepath.Join(dir, "labels-idx1-ubyte")
+	// Two pictures of 28×28 pixels, all black, and their labels.
+	black := append([]byte{0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 28, 0, 0, 0, 28}, bytes.Repeat([]byte{0}, 2*28*28)...)
+	if err := errors.Join(os.WriteFile(images, black, 0o666), os.WriteFile(labels, []byte{0, 0, 8, 1, 0, 0, 0, 2, 7, 3}, 0o666)); err != nil {
+		log.Fatal(err)
+	}
+
+	_, err = pipeline.New(pipeline.Options{BatchSize: 2}, func(g *pipeline.Graph) {
+		image, label := readers.IDX(g, readers.IDXOptions{Images: images, Labels: labels, Classes: 10})
+		fmt.Println("image:", image.Spec())
+		fmt.Println("label:", label.Spec(), "of", label.Spec().Classes)
+		g.Output("image", image)
+		g.Output("label", label)
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// image: uint8 HWC 28×28×1
+	// label: int32 scalar of 10
+}
+
+func ExampleSlices() {
+	// Three flowers: lengths and widths in centimetres, and their kinds.
+	sizes := []float32{5.1, 3.5, 7.0, 3.2, 6.3, 3.3}
+	kinds := []int32{0, 1, 2}
+
+	p, err := pipeline.New(pipeline.Options{BatchSize: 3}, func(g *pipeline.Graph) {
+		v := readers.Slices(g, readers.SlicesOptions{Name: "flowers"},
+			readers.Rows(sizes, 2),
+			readers.Rows(kinds).WithClassNames("setosa", "versicolor", "virginica"))
+		g.Output("size", v[0])
+		g.Output("kind", v[1])
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	size, _ := p.Spec("size")
+	kind, _ := p.Spec("kind")
+	fmt.Println(p.Readers()[0].Len(), "rows of", size, "and", kind)
+	// Output:
+	// 3 rows of float32 2 and int32 scalar
+}
+
+func ExampleSlices_mistake() {
+	_, err := pipeline.New(pipeline.Options{BatchSize: 1}, func(g *pipeline.Graph) {
+		readers.Slices(g, readers.SlicesOptions{Name: "flowers"},
+			readers.Rows([]float32{1, 2, 3, 4}, 2),
+			readers.Rows([]int32{0, 1, 2}))
+	})
+	fmt.Println(err)
+	// Output:
+	// pipeline: flowers: column 1 (int32 scalar) has 3 rows, column 0 (float32 2) has 2; all columns must have the same number
+}
+
+// A function of the index can be read in any order, by several workers at once.
+func ExampleExternal() {
+	square := func(_ context.Context, index int64, out []*pipeline.Tensor) error {
+		if _, err := out[0].Resize(); err != nil {
+			return err
+		}
+		out[0].Int64s()[0] = index * index
+		return nil
+	}
+	p, err := pipeline.New(pipeline.Options{BatchSize: 4}, func(g *pipeline.Graph) {
+		v := readers.External(g, readers.ExternalOptions{
+			Outputs: []pipeline.Spec{{DType: pipeline.Int64}},
+			Len:     1000,
+			Read:    square,
+			Shuffle: true,
+		})
+		g.Output("square", v[0])
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(p.Readers()[0].Len(), "samples")
+	// Output:
+	// 1000 samples
+}
+
+// An iterator delivers what can only be read from its beginning.
+func ExampleExternal_sequence() {
+	text := "1.5,2.5,0\n3.5,4.5,1\n"
+	rows := func(yield func(readers.Item, error) bool) {
+		for r := csv.NewReader(strings.NewReader(text)); ; {
+			fields, err := r.Read()
+			if err == io.EOF {
+				return
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if !yield(parse(fields)) {
+				return
+			}
+		}
+	}
+	p, err := pipeline.New(pipeline.Options{BatchSize: 2}, func(g *pipeline.Graph) {
+		v := readers.External(g, readers.ExternalOptions{
+			Outputs: []pipeline.Spec{{DType: pipeline.Float64, Shape: []int{2}}, {DType: pipeline.Int32, Classes: 2}},
+			Seq:     rows,
+		})
+		g.Output("point", v[0])
+		g.Output("label", v[1])
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("length:", p.Readers()[0].Len())
+	// Output:
+	// length: -1
+}
+
+func parse(fields []string) (readers.Item, error) {
+	x, errX := strconv.ParseFloat(fields[0], 64)
+	y, errY := strconv.ParseFloat(fields[1], 64)
+	label, errLabel := strconv.ParseInt(fields[2], 10, 32)
+	return readers.Item{[]float64{x, y}, int32(label)}, errors.Join(errX, errY, errLabel)
+}

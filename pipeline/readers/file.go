@@ -1,0 +1,229 @@
+package readers
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/planktonml/plankton/pipeline"
+)
+
+// FileOptions configures [File]. Root or List must be given.
+type FileOptions struct {
+	Name string // of the reader; default "reader", "reader2", …
+
+	// Root is a folder in one of two forms:
+	//
+	//   - One folder per class: files get the place of their folder among the
+	//     sorted names as their label. Files may lie deeper in a class folder.
+	//     A class folder without files keeps its label.
+	//   - Files only: every label is 0, and there are no classes.
+	//
+	// A folder with files of both kinds is refused. Files and folders whose
+	// names begin with a dot are left out; links to files and to class folders
+	// are followed. With List it is the folder that the list's paths are
+	// relative to.
+	Root string
+
+	// List is a text file with lines of a path and a label, such as
+	// "cat/1 of 2.jpg 0". Paths may have blanks in them; they are relative to
+	// Root, or to the list's folder without a Root. The order of the list is
+	// kept, and a file can be on it once. Whether the files exist shows when
+	// they are read.
+	List string
+
+	// Extensions are the endings of the files to take from Root, upper or
+	// lower case; default [DefaultExtensions]. A list is taken as it is.
+	Extensions []string
+
+	// Classes is the number of classes. The default is the number of class
+	// folders, or the highest label of the list plus one.
+	Classes int
+	// ClassNames are the names of the classes by label. With class folders
+	// they are the folders' names, in the order of the labels, and folders of
+	// other names are an error: this keeps labels the same where data sets,
+	// such as one to validate with, lack some of the classes.
+	ClassNames []string
+
+	NumShards    int  // the data set is cut into this many shards; default 1
+	ShardID      int  // the shard that this reader starts with
+	StickToShard bool // read the same shard in every epoch instead of moving on
+	PadLastBatch bool // fill up with the last sample instead of going on
+	Shuffle      bool // another order in every epoch
+}
+
+// DefaultExtensions are the endings of pictures that [File] takes from a folder
+// if its options do not say otherwise.
+func DefaultExtensions() []string {
+	return []string{".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".pnm", ".ppm", ".pgm", ".pbm", ".jp2", ".webp"}
+}
+
+// File reads whole files: encoded is a file's bytes (uint8, one dimension whose
+// length differs), label its class (int32 scalar). Decode pictures next.
+//
+// Samples are sorted by label and then by the bytes of their path, so that the
+// same files give the same order everywhere; a list keeps its own order. The
+// fingerprint is one of the relative paths and the labels; the content and size
+// of ten million files would take too long to look at.
+//
+// A file must be regular, not empty and smaller than 2 GiB, and keep its size
+// while it is read; anything else is an error of that sample. On Linux reading
+// allocates nothing.
+func File(g *pipeline.Graph, o FileOptions) (encoded, label pipeline.Value) {
+	if g.Err() != nil {
+		return
+	}
+	src, err := newFileSource(&o)
+	if err != nil {
+		fail(g, "readers.File", o.Name, err)
+		return
+	}
+	v := g.Read(pipeline.ReaderOptions{
+		Name: o.Name, NumShards: o.NumShards, ShardID: o.ShardID,
+		StickToShard: o.StickToShard, PadLastBatch: o.PadLastBatch, Shuffle: o.Shuffle,
+	}, src)
+	return v[0], v[1]
+}
+
+type fileSource struct {
+	root    string // absolute, ends in a separator
+	paths   pathList
+	labels  []int32
+	classes int
+	meta    pipeline.Meta
+}
+
+func newFileSource(o *FileOptions) (*fileSource, error) {
+	classes, err := declaredClasses(o.Classes, o.ClassNames)
+	if err != nil {
+		return nil, err
+	}
+	s := &fileSource{classes: classes}
+	switch {
+	case o.List != "":
+		err = s.fromList(o)
+	case o.Root != "":
+		err = s.fromRoot(o)
+	default:
+		err = errors.New("neither Root nor List is given; name a folder of files or of one folder per class, or a list of files")
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.meta.Fingerprint = s.fingerprint()
+	return s, nil
+}
+
+func (s *fileSource) fromList(o *FileOptions) (err error) {
+	if len(o.Extensions) > 0 {
+		return errors.New("Extensions are for folders; a List is taken as it is")
+	}
+	root := o.Root
+	if root == "" {
+		root = filepath.Dir(o.List)
+	}
+	if s.root, err = absolute(root); err != nil {
+		return err
+	}
+	if s.paths, s.labels, err = readList(o.List, s.classes); err != nil {
+		return err
+	}
+	if s.classes == 0 {
+		s.classes = int(slices.Max(s.labels)) + 1
+	}
+	s.meta.Classes = slices.Clone(o.ClassNames)
+	return nil
+}
+
+func (s *fileSource) fromRoot(o *FileOptions) (err error) {
+	extensions, err := withDots(o.Extensions)
+	if err != nil {
+		return err
+	}
+	if s.root, err = absolute(o.Root); err != nil {
+		return err
+	}
+	s.paths, s.labels, s.meta.Classes, err = scanRoot(s.root, extensions, o.ClassNames)
+	switch n := len(s.meta.Classes); {
+	case err != nil:
+		return err
+	case s.classes > 0 && n == 0:
+		return fmt.Errorf("%d classes are declared, but Root %s has no class folders; leave Classes and ClassNames out, or give the labels in a List", s.classes, s.root)
+	case s.classes > 0 && n != s.classes:
+		return fmt.Errorf("Classes is %d, but Root %s has %d class folders; correct it, or give ClassNames", s.classes, s.root, n)
+	default:
+		s.classes = n
+	}
+	return nil
+}
+
+// absolute makes a folder independent of the working directory and gives it a
+// separator at its end.
+func absolute(dir string) (string, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", fmt.Errorf("Root: %w", err)
+	}
+	if !os.IsPathSeparator(dir[len(dir)-1]) {
+		dir += string(filepath.Separator)
+	}
+	return dir, nil
+}
+
+// withDots returns extensions with the dot in front that people may leave out.
+func withDots(extensions []string) ([]string, error) {
+	if len(extensions) == 0 {
+		return DefaultExtensions(), nil
+	}
+	dotted := make([]string, len(extensions))
+	for i, e := range extensions {
+		dotted[i] = "." + strings.TrimPrefix(e, ".")
+		if dotted[i] == "." {
+			return nil, fmt.Errorf("Extensions[%d] is %q; want one such as \".jpg\"", i, e)
+		}
+	}
+	return dotted, nil
+}
+
+func (s *fileSource) fingerprint() uint64 {
+	h := sha256.New()
+	var label [5]byte // after the zero byte that ends the path
+	for i, l := range s.labels {
+		h.Write(s.paths.at(i))
+		binary.LittleEndian.PutUint32(label[1:], uint32(l))
+		h.Write(label[:])
+	}
+	return binary.LittleEndian.Uint64(h.Sum(nil))
+}
+
+func (s *fileSource) Len() int64          { return int64(s.paths.len()) }
+func (s *fileSource) Meta() pipeline.Meta { return s.meta }
+
+func (s *fileSource) Outputs() []pipeline.Spec {
+	return []pipeline.Spec{
+		{DType: pipeline.Uint8, Shape: []int{-1}},
+		{DType: pipeline.Int32, Classes: s.classes},
+	}
+}
+
+func (s *fileSource) Read(ctx context.Context, index int64, out []*pipeline.Tensor) error {
+	if err := readWhole(ctx, s.root, s.paths.at(int(index)), out[0]); err != nil {
+		return err
+	}
+	return putLabel(out[1], s.labels[index])
+}
+
+// Describe returns the path of the file.
+func (s *fileSource) Describe(index int64) string {
+	path := s.paths.at(int(index))
+	if isAbs(path) {
+		return string(path)
+	}
+	return filepath.FromSlash(s.root + string(path))
+}

@@ -1,0 +1,52 @@
+//go:build !linux
+
+package readers
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// handle is an open file.
+type handle struct{ f *os.File }
+
+func openHandle(root string, path []byte) (handle, error) {
+	name := string(path)
+	if !isAbs(path) {
+		name = root + name
+	}
+	f, err := os.Open(name)
+	// The pipeline names the file.
+	if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
+		err = pe.Err
+	}
+	return handle{f}, err
+}
+
+// size returns the size of a regular file; anything else is an error.
+func (h handle) size() (int64, error) {
+	info, err := h.f.Stat()
+	switch {
+	case err != nil:
+		return 0, err
+	case !info.Mode().IsRegular():
+		return 0, notRegular(info.Mode())
+	}
+	return info.Size(), nil
+}
+
+// readAt returns 0 at the end of the file.
+func (h handle) readAt(mem []byte, offset int64) (int, error) {
+	n, err := h.f.ReadAt(mem, offset)
+	if err == io.EOF {
+		err = nil
+	}
+	return n, err
+}
+
+func (h handle) close() { _ = h.f.Close() }
+
+func isAbs(path []byte) bool { return filepath.IsAbs(string(path)) }

@@ -1,0 +1,144 @@
+package readers
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/planktonml/plankton/pipeline"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// feed reads samples 0 … n-1 in their order, over and over, in so many batches.
+type feed struct{ n, batch, batches int64 }
+
+func (f feed) Locate(seq int64) (epoch, step int64, ok bool) { return 0, seq, seq < f.batches }
+
+func (f feed) Sample(_ int, _, step int64, row int) (int64, bool) {
+	return (step*f.batch + int64(row)) % f.n, true
+}
+
+// build makes a pipeline of one reader whose values are the outputs "0", "1", …
+func build(batch, workers int, read func(*pipeline.Graph) []pipeline.Value) (*pipeline.Pipeline, error) {
+	return pipeline.New(pipeline.Options{BatchSize: batch, Workers: workers}, func(g *pipeline.Graph) {
+		for i, v := range read(g) {
+			if g.Err() == nil {
+				g.Output(fmt.Sprint(i), v)
+			}
+		}
+	})
+}
+
+// buildError returns what a person reads when a reader is refused.
+func buildError(t *testing.T, read func(*pipeline.Graph) []pipeline.Value) error {
+	t.Helper()
+	p, err := build(1, 1, read)
+	require.Nil(t, p)
+	var be *pipeline.BuildError
+	require.ErrorAs(t, err, &be)
+	return err
+}
+
+// epoch runs the pipeline over its samples once and calls use with each batch.
+// Batches are of size batch; the last one begins anew with sample 0.
+func epoch(t *testing.T, p *pipeline.Pipeline, use func(*pipeline.Batch)) error {
+	t.Helper()
+	n, batch := p.Readers()[0].Len(), int64(p.Options().BatchSize)
+	f := feed{n, batch, (n + batch - 1) / batch}
+	if n < 0 {
+		f.batches = 1 << 40
+	}
+	r, err := p.NewRunner(f)
+	require.NoError(t, err)
+	defer r.Close()
+	for {
+		b, err := r.Next(context.Background())
+		if err != nil || b == nil {
+			return err
+		}
+		use(b)
+		b.Release()
+	}
+}
+
+// probe is a source whose only sample runs a function with real tensors.
+type probe struct {
+	pipeline.Source
+	run func(out []*pipeline.Tensor) error
+}
+
+func (probe) Len() int64 { return 1 }
+
+func (p probe) Read(_ context.Context, _ int64, out []*pipeline.Tensor) error { return p.run(out) }
+
+// withTensors runs a function with tensors that a worker would give src.
+func withTensors(t testing.TB, src pipeline.Source, run func(out []*pipeline.Tensor) error) {
+	t.Helper()
+	p, err := build(1, 1, func(g *pipeline.Graph) []pipeline.Value {
+		return g.Read(pipeline.ReaderOptions{}, probe{src, run})
+	})
+	require.NoError(t, err)
+	r, err := p.NewRunner(feed{1, 1, 1})
+	require.NoError(t, err)
+	defer r.Close()
+	b, err := r.Next(context.Background())
+	require.NoError(t, err)
+	b.Release()
+}
+
+// requireNoAllocations reads all samples of src, and then again for the count.
+func requireNoAllocations(t *testing.T, src pipeline.Source) {
+	t.Helper()
+	ctx := context.Background()
+	withTensors(t, src, func(out []*pipeline.Tensor) error {
+		for i := range src.Len() {
+			if err := src.Read(ctx, i, out); err != nil {
+				return err
+			}
+		}
+		i := int64(0)
+		require.Zero(t, testing.AllocsPerRun(100, func() {
+			if err := src.Read(ctx, i%src.Len(), out); err != nil {
+				panic(err)
+			}
+			i++
+		}))
+		return nil
+	})
+}
+
+// tree writes files, by their paths with slashes, into a new folder.
+func tree(t testing.TB, files map[string]string) string {
+	t.Helper()
+	root := t.TempDir()
+	for name, content := range files {
+		path := filepath.Join(root, filepath.FromSlash(name))
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o777))
+		require.NoError(t, os.WriteFile(path, []byte(content), 0o666))
+	}
+	return root
+}
+
+// data returns a path in the data folder, or skips the test.
+func data(t *testing.T, path ...string) string {
+	t.Helper()
+	dir := os.Getenv("PLANKTON_DATA")
+	if dir == "" {
+		t.Skip("PLANKTON_DATA is not set: no data sets to read")
+	}
+	return filepath.Join(append([]string{dir}, path...)...)
+}
+
+func skipOnWindows(t *testing.T, why string) {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("on Windows " + why)
+	}
+}

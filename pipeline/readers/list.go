@@ -1,0 +1,112 @@
+package readers
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// maxLine is the longest line of a list, in bytes.
+const maxLine = 1 << 16
+
+// readList reads a list of files; see parseList.
+func readList(name string, classes int) (pathList, []int32, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return pathList{}, nil, fmt.Errorf("List: %w; give a file with lines of a path and a label", err)
+	}
+	defer f.Close()
+	return parseList(f, name, classes)
+}
+
+// parseList reads lines of a path, blanks and a label. Lines are read from the
+// right, so that paths may have blanks in them; empty lines do not count.
+// Labels must be below classes unless that is 0.
+func parseList(r io.Reader, name string, classes int) (pathList, []int32, error) {
+	var paths pathList
+	var labels, lines []int32
+	bad := func(line int, err error) (pathList, []int32, error) {
+		return pathList{}, nil, &FormatError{Path: name, Line: line, Err: err}
+	}
+	scan := bufio.NewScanner(r)
+	scan.Buffer(make([]byte, 0, 1<<12), maxLine)
+	line := 0
+	for scan.Scan() {
+		line++
+		text := bytes.TrimSpace(scan.Bytes())
+		if len(text) == 0 {
+			continue
+		}
+		path, label, err := parseLine(text)
+		if err == nil {
+			err = checkLabel(label, classes)
+		}
+		if err != nil {
+			return bad(line, err)
+		}
+		paths.add("", path)
+		labels = append(labels, int32(label))
+		lines = append(lines, int32(line))
+	}
+	switch err := scan.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return bad(line+1, fmt.Errorf("longer than %d bytes; want a path and a label", maxLine))
+	case err != nil:
+		return pathList{}, nil, fmt.Errorf("List: %w", err)
+	case paths.len() == 0:
+		return pathList{}, nil, fmt.Errorf("List %s names no files; write lines of a path and a label", name)
+	}
+	if a, b, ok := duplicate(&paths); ok {
+		return bad(int(lines[b]), fmt.Errorf("%s is already on line %d; a file can be on a list once", paths.at(b), lines[a]))
+	}
+	return paths, labels, nil
+}
+
+// parseLine splits a line that neither begins nor ends with a blank.
+func parseLine(text []byte) (path string, label int64, err error) {
+	i := bytes.LastIndexAny(text, " \t")
+	label, err = strconv.ParseInt(string(text[i+1:]), 10, 64)
+	if err != nil || i < 0 {
+		return "", 0, fmt.Errorf("%.80q: want a path, a blank and a label, as in \"cat/1.jpg 0\"", text)
+	}
+	path = string(bytes.TrimSpace(text[:i]))
+	if strings.IndexByte(path, 0) >= 0 {
+		return "", 0, fmt.Errorf("%.80q: a path has no zero bytes", path)
+	}
+	return filepath.ToSlash(filepath.Clean(path)), label, nil
+}
+
+// duplicate returns the places of two equal paths, the earlier one first.
+func duplicate(l *pathList) (a, b int, found bool) {
+	type key struct {
+		hash  uint64
+		place int
+	}
+	seed := maphash.MakeSeed()
+	keys := make([]key, l.len())
+	for i := range keys {
+		keys[i] = key{maphash.Bytes(seed, l.at(i)), i}
+	}
+	slices.SortFunc(keys, func(x, y key) int {
+		if c := cmp.Compare(x.hash, y.hash); c != 0 {
+			return c
+		}
+		return cmp.Or(bytes.Compare(l.at(x.place), l.at(y.place)), cmp.Compare(x.place, y.place))
+	})
+	for i := 1; i < len(keys); i++ {
+		x, y := keys[i-1], keys[i]
+		if x.hash == y.hash && bytes.Equal(l.at(x.place), l.at(y.place)) && (!found || y.place < b) {
+			a, b, found = x.place, y.place, true
+		}
+	}
+	return a, b, found
+}

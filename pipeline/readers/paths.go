@@ -1,0 +1,44 @@
+package readers
+
+import (
+	"bytes"
+	"slices"
+)
+
+// pathList is a list of paths in one piece of memory: ten million strings would
+// be ten million objects for the garbage collector to follow.
+type pathList struct {
+	blob  []byte // the paths, each followed by a zero byte
+	start []int  // where each begins, in the order of the list
+}
+
+func (l *pathList) len() int { return len(l.start) }
+
+// at returns path i, which is part of the list's memory.
+func (l *pathList) at(i int) []byte { return l.from(l.start[i]) }
+
+func (l *pathList) from(start int) []byte {
+	b := l.blob[start:]
+	return b[:bytes.IndexByte(b, 0)]
+}
+
+// add appends the path made of dir, which is empty or ends in a slash, and name.
+func (l *pathList) add(dir, name string) {
+	l.start = append(l.start, len(l.blob))
+	l.blob = append(l.blob, dir...)
+	l.blob = append(l.blob, name...)
+	l.blob = append(l.blob, 0)
+}
+
+func (l *pathList) addAll(o *pathList) {
+	base := len(l.blob)
+	l.blob = append(l.blob, o.blob...)
+	for _, s := range o.start {
+		l.start = append(l.start, base+s)
+	}
+}
+
+// sort orders the paths by their bytes.
+func (l *pathList) sort() {
+	slices.SortFunc(l.start, func(a, b int) int { return bytes.Compare(l.from(a), l.from(b)) })
+}

@@ -1,0 +1,87 @@
+package readers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+
+	"github.com/planktonml/plankton/pipeline"
+)
+
+const (
+	maxFileBytes = math.MaxInt32 - 1
+	readBytes    = 4 << 20 // read at a time, so that a cancelled read ends soon
+)
+
+// readWhole makes t the bytes of a file. Path is absolute or relative to root,
+// which ends in a separator.
+func readWhole(ctx context.Context, root string, path []byte, t *pipeline.Tensor) error {
+	f, err := openHandle(root, path)
+	if err != nil {
+		return fmt.Errorf("open: %w", err)
+	}
+	defer f.close()
+	size, err := f.size()
+	if err != nil {
+		return err
+	}
+	switch {
+	case size == 0:
+		return errors.New("the file is empty")
+	case size > maxFileBytes:
+		return fmt.Errorf("the file has %d bytes; a sample can have %d", size, maxFileBytes)
+	}
+	return readSized(ctx, f, int(size), t)
+}
+
+// readSized makes t the bytes of a file that is said to have so many.
+func readSized(ctx context.Context, f handle, size int, t *pipeline.Tensor) error {
+	// One byte more than there should be tells the end of the file from a file
+	// that has grown without another system call.
+	mem, err := t.Resize(size + 1)
+	if err != nil {
+		return err
+	}
+	n, err := readToEnd(ctx, f, mem)
+	switch {
+	case err != nil:
+		return err
+	case n < size:
+		return fmt.Errorf("the file ends after %d of its %d bytes: it was changed while it was read", n, size)
+	case n > size:
+		return fmt.Errorf("the file has more than its %d bytes: it was changed while it was read", size)
+	}
+	_, err = t.Resize(n)
+	return err
+}
+
+// readToEnd reads until mem is full or the file is over. A read that falls
+// short is the end of the file where only mem's last byte is missing; elsewhere
+// it may have been interrupted.
+func readToEnd(ctx context.Context, f handle, mem []byte) (n int, err error) {
+	for n < len(mem) {
+		if ctx.Err() != nil {
+			return n, context.Cause(ctx)
+		}
+		want := min(readBytes, len(mem)-n)
+		got, err := f.readAt(mem[n:n+want], int64(n))
+		if err != nil {
+			return n, fmt.Errorf("read at byte %d: %w", n, err)
+		}
+		n += got
+		if got == 0 || got < want && n == len(mem)-1 {
+			break
+		}
+	}
+	return n, nil
+}
+
+// notRegular says what is in the place of a file.
+func notRegular(mode fs.FileMode) error {
+	if mode.IsDir() {
+		return errors.New("a folder is in the place of the file")
+	}
+	return fmt.Errorf("not a regular file (%s)", mode)
+}
