@@ -1,0 +1,267 @@
+package shard
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Limits of a [Config]. They keep every product and sum of a plan inside an int64.
+const (
+	MaxSamples = 1 << 60 // samples of a data set
+	MaxRanks   = 1 << 30 // ranks, and rows of a batch
+)
+
+// Policy says what happens where the samples of a rank do not fill its last batch.
+type Policy uint8
+
+const (
+	// Partial leaves the rows without a sample invalid: the valid rows of an
+	// epoch are the data set, once each.
+	Partial Policy = iota
+	// Fill repeats samples until the batch is full: every sample at least once,
+	// every row valid.
+	Fill
+	// Drop leaves out what does not fill a batch on every rank: full batches
+	// only, no sample twice.
+	Drop
+)
+
+// Mode selects whose laws the plan keeps.
+type Mode uint8
+
+const (
+	// Exact keeps the laws in the package documentation.
+	Exact Mode = iota
+	// DALI reproduces NVIDIA DALI 2.4, anomalies included.
+	DALI
+)
+
+// Partition says how the ranks of one epoch share the list of samples.
+type Partition uint8
+
+const (
+	// ByShard cuts the list into one contiguous shard per rank.
+	ByShard Partition = iota
+	// ByStep cuts the list into global batches, one per step, which the ranks
+	// share: they are the same for every world size that divides them.
+	ByStep
+)
+
+var (
+	policyNames    = []string{"partial", "fill", "drop"}
+	modeNames      = []string{"exact", "dali"}
+	partitionNames = []string{"shard", "step"}
+)
+
+// String returns "partial", "fill" or "drop".
+func (p Policy) String() string { return enumString("Policy", policyNames, uint8(p)) }
+
+// String returns "exact" or "dali".
+func (m Mode) String() string { return enumString("Mode", modeNames, uint8(m)) }
+
+// String returns "shard" or "step".
+func (p Partition) String() string { return enumString("Partition", partitionNames, uint8(p)) }
+
+// MarshalText implements encoding.TextMarshaler.
+func (p Policy) MarshalText() ([]byte, error) { return enumText("Policy", policyNames, uint8(p)) }
+
+// MarshalText implements encoding.TextMarshaler.
+func (m Mode) MarshalText() ([]byte, error) { return enumText("Mode", modeNames, uint8(m)) }
+
+// MarshalText implements encoding.TextMarshaler.
+func (p Partition) MarshalText() ([]byte, error) {
+	return enumText("Partition", partitionNames, uint8(p))
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler; see [ParsePolicy].
+func (p *Policy) UnmarshalText(text []byte) (err error) {
+	*p, err = ParsePolicy(string(text))
+	return err
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler; see [ParseMode].
+func (m *Mode) UnmarshalText(text []byte) (err error) {
+	*m, err = ParseMode(string(text))
+	return err
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler; see [ParsePartition].
+func (p *Partition) UnmarshalText(text []byte) (err error) {
+	*p, err = ParsePartition(string(text))
+	return err
+}
+
+// ParsePolicy reads "partial", "fill" or "drop" in any case. Anything else is a [*ConfigError].
+func ParsePolicy(s string) (Policy, error) {
+	i, err := enumParse("Policy", policyNames, s)
+	return Policy(i), err
+}
+
+// ParseMode reads "exact" or "dali" in any case. Anything else is a [*ConfigError].
+func ParseMode(s string) (Mode, error) {
+	i, err := enumParse("Mode", modeNames, s)
+	return Mode(i), err
+}
+
+// ParsePartition reads "shard" or "step" in any case. Anything else is a [*ConfigError].
+func ParsePartition(s string) (Partition, error) {
+	i, err := enumParse("Partition", partitionNames, s)
+	return Partition(i), err
+}
+
+func enumString(field string, names []string, i uint8) string {
+	if int(i) < len(names) {
+		return names[i]
+	}
+	return fmt.Sprintf("%s(%d)", field, i)
+}
+
+func enumText(field string, names []string, i uint8) ([]byte, error) {
+	if int(i) < len(names) {
+		return []byte(names[i]), nil
+	}
+	return nil, &ConfigError{field, i, "one of " + strings.Join(names, ", ")}
+}
+
+func enumParse(field string, names []string, s string) (int, error) {
+	if i := slices.Index(names, strings.ToLower(s)); i >= 0 {
+		return i, nil
+	}
+	return 0, &ConfigError{field, fmt.Sprintf("%q", s), "one of " + strings.Join(names, ", ")}
+}
+
+// Config is everything that decides which rank reads which samples when. The
+// zero value of every field but Samples, Batch and Shards is its default.
+type Config struct {
+	// Samples is the size N of the data set, 1 to MaxSamples. Sample ids are 0 to N-1.
+	Samples int64
+	// Batch is the number of rows of one batch of one rank, 1 to MaxRanks.
+	Batch int
+	// Shards is the number of ranks, 1 to MaxRanks; more ranks than samples
+	// are possible in Exact mode only.
+	Shards int
+
+	Policy    Policy
+	Mode      Mode
+	Partition Partition
+
+	// PadLastBatch fills with the rank's last sample where Fill would otherwise
+	// read on. In DALI mode it is also the reader option of that name.
+	PadLastBatch bool
+	// StickToShard gives rank r shard r in every epoch. By default the shards
+	// rotate: rank r reads shard (r+epoch) mod Shards. Only ByShard.
+	StickToShard bool
+
+	// Shuffle permutes the samples, anew in every epoch. Only Exact.
+	Shuffle bool
+	// Seed selects the permutations of Shuffle.
+	Seed uint64
+	// Block keeps a shuffled order cheap on media that are fast only in order:
+	// blocks of this many consecutive samples come in permuted order, and so do
+	// the samples within each block. 0 shuffles all samples. Needs Shuffle.
+	Block int64
+
+	// Size takes the bookkeeping of DALI's iterators that are given a size
+	// instead of a reader's name: the number of samples of one epoch over all
+	// Pipes. Negative: one pipeline without end, which needs Fill. 0: the
+	// reader's own numbers. Only DALI.
+	Size int64
+	// LastBatchPadded says that the reader pads, as DALI's argument of that
+	// name. Needs a positive Size.
+	LastBatchPadded bool
+	// Pipes lists the shards whose pipelines one iterator drives, in its order.
+	// Other ranks have no rows. Nil: all of them. Only DALI.
+	Pipes []int
+}
+
+// ConfigError reports a field of a [Config] that no plan can be made of.
+type ConfigError struct {
+	Field string // the field's name in Config
+	Value any    // what it was
+	Want  string // what it may be
+}
+
+func (e *ConfigError) Error() string {
+	return fmt.Sprintf("shard: %s is %v; want %s", e.Field, e.Value, e.Want)
+}
+
+func (c *Config) validate() error {
+	switch {
+	case c.Samples < 1 || c.Samples > MaxSamples:
+		return &ConfigError{"Samples", c.Samples, fmt.Sprintf("1 to %d", int64(MaxSamples))}
+	case c.Batch < 1 || c.Batch > MaxRanks:
+		return &ConfigError{"Batch", c.Batch, fmt.Sprintf("1 to %d rows", MaxRanks)}
+	case c.Shards < 1 || c.Shards > MaxRanks:
+		return &ConfigError{"Shards", c.Shards, fmt.Sprintf("1 to %d ranks", MaxRanks)}
+	case int(c.Policy) >= len(policyNames):
+		return &ConfigError{"Policy", c.Policy, "Partial, Fill or Drop"}
+	case int(c.Mode) >= len(modeNames):
+		return &ConfigError{"Mode", c.Mode, "Exact or DALI"}
+	case int(c.Partition) >= len(partitionNames):
+		return &ConfigError{"Partition", c.Partition, "ByShard or ByStep"}
+	case c.Partition == ByStep && c.StickToShard:
+		return &ConfigError{"StickToShard", true, "false: a partition by step has no shards to stick to"}
+	case c.Block < 0 || c.Block > MaxSamples:
+		return &ConfigError{"Block", c.Block, "a positive number of samples, or 0 for none"}
+	case c.Block > 0 && !c.Shuffle:
+		return &ConfigError{"Block", c.Block, "0 without Shuffle: blocks only matter for a shuffled order"}
+	}
+	if c.Mode == DALI {
+		return c.validateDALI()
+	}
+	return c.validateExact()
+}
+
+func (c *Config) validateExact() error {
+	switch {
+	case c.Size != 0:
+		return &ConfigError{"Size", c.Size, "0 in Exact mode, which knows the size of every epoch; use DALI mode"}
+	case c.LastBatchPadded:
+		return &ConfigError{"LastBatchPadded", true, "false in Exact mode; use PadLastBatch, or DALI mode"}
+	case c.Pipes != nil:
+		return &ConfigError{"Pipes", c.Pipes, "nil in Exact mode, where a rank's samples do not depend on its neighbours"}
+	}
+	return nil
+}
+
+func (c *Config) validateDALI() error {
+	switch {
+	case c.Shuffle:
+		return &ConfigError{"Shuffle", true, "false in DALI mode: the order of DALI's shuffle belongs to the C++ library; use Exact mode"}
+	case c.Partition == ByStep:
+		return &ConfigError{"Partition", c.Partition, "ByShard in DALI mode, which knows no other; use Exact mode"}
+	case c.Samples < int64(c.Shards):
+		return &ConfigError{"Shards", c.Shards, fmt.Sprintf("at most the number of samples (%d) in DALI mode; use Exact mode", c.Samples)}
+	case c.LastBatchPadded && c.Size <= 0:
+		return &ConfigError{"LastBatchPadded", true, "false without a positive Size: the reader's own PadLastBatch decides"}
+	case c.Size > MaxSamples || c.Size < -MaxSamples:
+		return &ConfigError{"Size", c.Size, fmt.Sprintf("at most %d", int64(MaxSamples))}
+	case c.Size < 0 && c.Policy != Fill:
+		return &ConfigError{"Policy", c.Policy, "Fill with a negative Size: an epoch without end has no last batch"}
+	case c.Size < 0 && c.pipes() != 1:
+		return &ConfigError{"Size", c.Size, fmt.Sprintf("a positive size for %d pipelines: a negative one is for a single pipeline", c.pipes())}
+	}
+	if c.Pipes == nil {
+		return nil
+	}
+	if len(c.Pipes) == 0 {
+		return &ConfigError{"Pipes", c.Pipes, "at least one shard, or nil for all"}
+	}
+	seen := make(map[int]bool, len(c.Pipes))
+	for _, p := range c.Pipes {
+		if p < 0 || p >= c.Shards || seen[p] {
+			return &ConfigError{"Pipes", c.Pipes, fmt.Sprintf("different shards from 0 to %d", c.Shards-1)}
+		}
+		seen[p] = true
+	}
+	return nil
+}
+
+// pipes is the number of pipelines that one iterator drives.
+func (c *Config) pipes() int {
+	if c.Pipes != nil {
+		return len(c.Pipes)
+	}
+	return c.Shards
+}
