@@ -1,0 +1,71 @@
+package streams
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// hostEvent is an event of a host stream.
+type hostEvent struct {
+	mu   sync.Mutex
+	done bool
+	at   time.Time
+	err  error
+	then []func(error)
+}
+
+func (e *hostEvent) complete(err error) {
+	e.mu.Lock()
+	e.done, e.at, e.err = true, time.Now(), err
+	then := e.then
+	e.then = nil
+	e.mu.Unlock()
+	for _, fn := range then {
+		fn(err)
+	}
+}
+
+func (e *hostEvent) Query() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.done
+}
+
+func (e *hostEvent) Then(fn func(error)) {
+	e.mu.Lock()
+	if !e.done {
+		e.then = append(e.then, fn)
+		e.mu.Unlock()
+		return
+	}
+	e.mu.Unlock()
+	fn(e.err)
+}
+
+func (e *hostEvent) Wait(ctx context.Context) error {
+	if e.Query() { // what has completed counts even when ctx has ended, too
+		return e.err
+	}
+	done := make(chan error, 1)
+	e.Then(func(err error) { done <- err })
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (e *hostEvent) Elapsed(since Event) (time.Duration, error) {
+	from, ok := since.(*hostEvent)
+	if !ok {
+		return 0, fmt.Errorf("streams: Elapsed needs two events of one device, got a %T and a %T: %w", since, e, errors.ErrUnsupported)
+	}
+	if !from.Query() || !e.Query() {
+		return 0, ErrNotReady
+	}
+	return e.at.Sub(from.at), nil
+}

@@ -1,0 +1,188 @@
+package streams
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// ErrPlan is what every error of Verify matches, except those about the graph.
+var ErrPlan = errors.New("streams: bad plan")
+
+// EdgeError is the error of a plan that leaves an edge without order: nothing
+// makes To, Distance iterations later, start after From has finished, or for a
+// metadata edge be issued after it.
+type EdgeError struct{ Edge Edge }
+
+func (e *EdgeError) Error() string {
+	return fmt.Sprintf("streams: bad plan: nothing orders the %v edge %d→%d (distance %d)",
+		e.Edge.Kind, e.Edge.From, e.Edge.To, e.Edge.Distance)
+}
+
+func (e *EdgeError) Unwrap() error { return ErrPlan }
+
+// Verify proves from stream order and waits alone that the plan orders every
+// edge of the graph, also for nodes on several streams, of which each must have
+// come after the producer, and for edges to later iterations. It checks as well
+// that every node which needs streams has one on each of its devices and no
+// other node has any, that waits refer to events recorded before, and that all
+// of them are recorded.
+//
+// It shares no code with the planner: for every producer it follows the plan in
+// the order of issue, in O(N·(N+waits)) steps per iteration that an edge spans.
+// The error is the first edge, in the order of the graph, that is not ordered,
+// as an *EdgeError, or says what else is wrong.
+func Verify(g *Graph, p *Plan) error {
+	if err := g.Validate(); err != nil {
+		return err
+	}
+	if err := verifyShape(g, p); err != nil {
+		return err
+	}
+	position := make([]int, g.N)
+	for i, v := range p.Order {
+		position[v] = i
+	}
+	if err := verifyEvents(p, position); err != nil {
+		return err
+	}
+	f := newFollower(g, p)
+	needs := needsStream(g)
+	worst := len(g.Edges)
+	for u := range g.N {
+		f.follow(u)
+		for _, i := range f.out[u] {
+			e := g.Edges[i]
+			ordered := f.ordered[e.Distance*g.N+e.To]
+			if !orders(needs, e) {
+				ordered = e.Distance > 0 || position[e.From] < position[e.To]
+			}
+			if !ordered {
+				worst = min(worst, i)
+			}
+		}
+	}
+	if worst < len(g.Edges) {
+		return &EdgeError{g.Edges[worst]}
+	}
+	return nil
+}
+
+// verifyShape checks the order of issue and the streams of each node.
+func verifyShape(g *Graph, p *Plan) error {
+	if len(p.Streams) != g.N || len(p.Order) != g.N || len(p.Device) != p.NumStreams {
+		return fmt.Errorf("%w: %d nodes with streams and %d in order for a graph of %d; devices of %d streams for %d",
+			ErrPlan, len(p.Streams), len(p.Order), g.N, len(p.Device), p.NumStreams)
+	}
+	issued := make([]bool, g.N)
+	for _, v := range p.Order {
+		if v < 0 || v >= g.N || issued[v] {
+			return fmt.Errorf("%w: the order of issue has node %d twice or there is no such node", ErrPlan, v)
+		}
+		issued[v] = true
+	}
+	needs := needsStream(g)
+	for v, list := range p.Streams {
+		want := []int{}
+		switch {
+		case !needs[v]:
+		case g.Devices == nil:
+			want = []int{0}
+		default:
+			want = slices.Sorted(slices.Values(g.Devices[v]))
+		}
+		have := []int{}
+		for _, s := range list {
+			if s < 0 || s >= p.NumStreams {
+				return fmt.Errorf("%w: node %d is on stream %d of %d", ErrPlan, v, s, p.NumStreams)
+			}
+			have = append(have, p.Device[s])
+		}
+		slices.Sort(have)
+		if !slices.Equal(have, want) {
+			return fmt.Errorf("%w: node %d has streams on devices %v, expected one on each of %v", ErrPlan, v, have, want)
+		}
+	}
+	return nil
+}
+
+// verifyEvents checks that what is waited for has been recorded.
+func verifyEvents(p *Plan, position []int) error {
+	for _, w := range p.Waits {
+		n := len(position)
+		switch {
+		case w.Producer < 0 || w.Producer >= n || w.Consumer < 0 || w.Consumer >= n || w.Distance < 0:
+			return fmt.Errorf("%w: wait %+v of a plan of %d nodes", ErrPlan, w, n)
+		case w.Distance == 0 && position[w.Producer] >= position[w.Consumer]:
+			return fmt.Errorf("%w: node %d waits for node %d, which is issued later", ErrPlan, w.Consumer, w.Producer)
+		case !slices.Contains(p.Signals, w.Producer):
+			return fmt.Errorf("%w: node %d waits for node %d, which records no event", ErrPlan, w.Consumer, w.Producer)
+		}
+	}
+	return nil
+}
+
+// follower follows one producer at a time through the plan. Slices by
+// iteration·N + node.
+type follower struct {
+	graph   *Graph
+	plan    *Plan
+	out     [][]int  // per node: the indices of the edges that it is the producer of
+	waits   [][]Wait // per consumer
+	ordered []bool   // started after the producer had finished
+	knows   []bool   // had finished after the producer had
+	past    []bool   // per stream: what is issued on it now comes after the producer
+}
+
+func newFollower(g *Graph, p *Plan) *follower {
+	f := &follower{graph: g, plan: p, out: make([][]int, g.N), waits: make([][]Wait, g.N), past: make([]bool, p.NumStreams)}
+	iterations := 1
+	for i, e := range g.Edges {
+		f.out[e.From] = append(f.out[e.From], i)
+		iterations = max(iterations, e.Distance+1)
+	}
+	for _, w := range p.Waits {
+		f.waits[w.Consumer] = append(f.waits[w.Consumer], w)
+	}
+	f.ordered = make([]bool, iterations*g.N)
+	f.knows = make([]bool, iterations*g.N)
+	return f
+}
+
+// follow fills ordered for producer u of iteration 0, as far as its edges reach.
+func (f *follower) follow(u int) {
+	last := -1
+	for _, i := range f.out[u] {
+		last = max(last, f.graph.Edges[i].Distance)
+	}
+	clear(f.ordered)
+	clear(f.knows)
+	clear(f.past)
+	for iteration := range last + 1 {
+		for _, v := range f.plan.Order {
+			f.issue(u, iteration, v)
+		}
+	}
+}
+
+func (f *follower) issue(u, iteration, v int) {
+	x := iteration*f.graph.N + v
+	streams := f.plan.Streams[v]
+	waited := false
+	for _, w := range f.waits[v] {
+		if w.Distance <= iteration && f.knows[(iteration-w.Distance)*f.graph.N+w.Producer] {
+			waited = true
+		}
+	}
+	arrived := 0
+	for _, s := range streams {
+		if f.past[s] {
+			arrived++
+		}
+	}
+	f.ordered[x] = waited || arrived > 0 && arrived == len(streams)
+	f.knows[x] = x == u || waited || arrived > 0
+	for _, s := range streams {
+		f.past[s] = f.past[s] || f.knows[x]
+	}
+}
