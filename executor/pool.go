@@ -1,0 +1,158 @@
+package executor
+
+// shared is work for any goroutine: a node that is ready, or one that a stream
+// has finished.
+type shared struct {
+	tagged
+	call *Call
+}
+
+// share offers expensive nodes to other goroutines: to the caller of Run if it
+// waits, and to those of the pool, of which more are started as far as the step
+// may have them.
+func (st *step) share(nodes []tagged) {
+	if len(nodes) == 0 {
+		return
+	}
+	st.inflight.Add(int64(len(nodes)))
+	st.x.mu.Lock()
+	for _, t := range nodes {
+		st.shared = append(st.shared, shared{tagged: t})
+	}
+	st.call(len(nodes))
+	st.x.mu.Unlock()
+}
+
+// post is share for what inflight counts already.
+func (st *step) post(w shared) {
+	st.x.mu.Lock()
+	st.shared = append(st.shared, w)
+	st.call(1)
+	st.x.mu.Unlock()
+}
+
+// call wakes somebody for n new pieces of shared work. Executor.mu is held.
+func (st *step) call(n int) {
+	if st.waiting {
+		st.waiting = false
+		st.moved.Signal()
+		n--
+	}
+	if n > 0 {
+		st.x.offer(st)
+	}
+}
+
+// offer makes one goroutine of the pool look at st. x.mu is held.
+func (x *Executor) offer(st *step) {
+	if !st.listed {
+		st.listed = true
+		x.busy = append(x.busy, st)
+	}
+	switch {
+	case x.idle > 0:
+		x.work.Signal()
+	case x.started < st.helpers:
+		x.started++
+		x.pool.Go(x.help)
+	}
+}
+
+// help is a goroutine of the pool.
+func (x *Executor) help() {
+	regular := false
+	defer func() {
+		if !regular { // a kernel has ended this goroutine
+			x.pool.Go(x.help)
+		}
+	}()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for {
+		for len(x.busy) == 0 {
+			if x.closing && len(x.active) == 0 {
+				regular = true
+				return
+			}
+			x.idle++
+			x.work.Wait()
+			x.idle--
+		}
+		st := x.busy[0]
+		copy(x.busy, x.busy[1:])
+		x.busy = x.busy[:len(x.busy)-1]
+		st.listed = false
+		if t, ok := st.takeShared(); ok {
+			if len(st.shared) > 0 {
+				x.offer(st)
+			}
+			x.runShared(st, t)
+		}
+	}
+}
+
+// takeShared takes the oldest piece of shared work. x.mu is held.
+func (st *step) takeShared() (w shared, ok bool) {
+	if len(st.shared) == st.firstShared {
+		return shared{}, false
+	}
+	w = st.shared[st.firstShared]
+	st.shared[st.firstShared] = shared{}
+	if st.firstShared++; st.firstShared == len(st.shared) {
+		st.shared, st.firstShared = st.shared[:0], 0
+	}
+	return w, true
+}
+
+// runShared does shared work and what follows from it. x.mu is held, and not
+// while it does.
+func (x *Executor) runShared(st *step, w shared) {
+	x.mu.Unlock()
+	defer x.mu.Lock()
+	s := x.newSession(st)
+	if w.call != nil {
+		s.finishStream(w.call)
+	} else {
+		s.ready = append(s.ready, w.tagged)
+	}
+	s.run()
+}
+
+// await lets the caller of Run help until the run is over.
+func (x *Executor) await(st *step) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for {
+		if t, ok := st.takeShared(); ok {
+			x.runShared(st, t)
+		} else if st.done {
+			return
+		} else {
+			st.waiting = true
+			st.moved.Wait()
+		}
+	}
+}
+
+// newSession takes a session from the stock.
+func (x *Executor) newSession(st *step) *session {
+	x.mu.Lock()
+	var s *session
+	if n := len(x.sessions); n > 0 {
+		s = x.sessions[n-1]
+		x.sessions = x.sessions[:n-1]
+	} else {
+		s = &session{items: x.prog.items, edges: x.prog.edges, out: make([]Value, x.maxOuts)}
+	}
+	x.mu.Unlock()
+	s.st, s.call.st = st, st
+	s.woke, s.foreign = false, false
+	return s
+}
+
+func (x *Executor) keepSession(s *session) {
+	s.st = nil
+	x.mu.Lock()
+	x.sessions = append(x.sessions, s)
+	x.mu.Unlock()
+}

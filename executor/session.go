@@ -1,0 +1,331 @@
+package executor
+
+import (
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	"github.com/planktonml/plankton/streams"
+)
+
+// tagged is a node that is ready to run: TensorFlow's TaggedNode.
+type tagged struct {
+	iter     *iteration
+	node     int32
+	dead     bool
+	admitted bool // it has passed the gate of its backend
+}
+
+// session is one goroutine at work on one step: it runs a node, all cheap nodes that become
+// ready by it, and so on until nothing is left. Nodes of its own need no lock
+// and no counter that others see.
+//
+// A session holds one unit of step.inflight. Of the iteration that it is in, it counts
+// the ready nodes in delta, which it adds to iteration.live when it leaves:
+// until then its share of live does not change, and is at least 1.
+type session struct {
+	st    *step
+	items []nodeItem
+	edges []edge
+
+	cur   *iteration
+	delta int64
+
+	ready []tagged // a stack: what was just computed is still in the cache
+	heavy []tagged // expensive nodes that the last node made ready
+
+	call     Call    // of kernels that are not async
+	now      *Call   // of the kernel that runs
+	out      []Value // scratch: an array on the stack would escape through the kernel
+	inKernel bool
+	stops    bool // a failure has to stop the step
+	woke     bool // a consumer has been woken
+	foreign  bool // this goroutine belongs to a kernel
+	tick     uint32
+	context  streams.Context // for work of streams that is done here
+}
+
+// run works until nothing is left, and ends the session.
+func (s *session) run() {
+	defer s.finish()
+	for !s.drain() {
+	}
+}
+
+// finish ends the session. It is deferred because a kernel may end the
+// goroutine; then there are nodes left.
+func (s *session) finish() {
+	for !s.drain() {
+	}
+	st, yield := s.st, s.woke && s.foreign
+	st.x.keepSession(s)
+	if st.inflight.Add(-1) == 0 {
+		st.quiesce()
+	}
+	if yield {
+		// The consumer is next in the run queue of this thread, which the
+		// kernel's goroutine could keep for milliseconds.
+		runtime.Gosched()
+	}
+}
+
+// startRoot queues the nodes that wait for nothing but the start of the root
+// iteration it.
+func (s *session) startRoot(it *iteration) {
+	s.cur = it
+	p := s.st.x.prog
+	if it.index == 0 {
+		for _, node := range p.ordered {
+			s.arriveToken(it, node)
+		}
+	}
+	for _, node := range p.roots {
+		item := &s.items[node]
+		if item.count < 0 {
+			s.queue(tagged{iter: it, node: node}, item.mayBeShared())
+			s.delta++
+		} else if s.arriveControl(it, node) { // else its order token is missing
+			s.delta++
+		}
+	}
+	s.delta--
+}
+
+// endRoot is called when a root iteration has no node left.
+func (s *session) endRoot(it *iteration) {
+	st := s.st
+	if st.loop == nil {
+		st.ended.Store(true)
+		return
+	}
+	woke, stop := st.loop.finished(it)
+	s.woke = s.woke || woke
+	s.stops = s.stops || stop
+}
+
+// drain processes ready nodes until there are none. It returns false if a
+// kernel panicked; that node has then failed.
+func (s *session) drain() (finished bool) {
+	defer func() {
+		if finished || !s.inKernel {
+			return
+		}
+		s.inKernel = false
+		c := s.now
+		if r := recover(); r != nil {
+			s.fail(c.iter, c.item, &PanicError{Value: r, Stack: debug.Stack()})
+		} else {
+			s.fail(c.iter, c.item, ErrGoexit)
+		}
+		s.giveUp(c)
+	}()
+	for {
+		if len(s.heavy) > 0 {
+			s.distribute()
+		}
+		if n := len(s.ready); n > 0 {
+			t := s.ready[n-1]
+			s.ready = s.ready[:n-1]
+			s.process(t)
+			continue
+		}
+		if s.stops {
+			s.stops = false
+			s.st.stop()
+		}
+		if s.cur == nil {
+			return true
+		}
+		s.leave()
+	}
+}
+
+// leave hands the count of the current iteration over, and ends the iteration
+// if that was the last of it.
+func (s *session) leave() {
+	it, delta := s.cur, s.delta
+	s.cur, s.delta = nil, 0
+	if delta != 0 && it.live.Add(delta) == 0 {
+		s.endIteration(it)
+	}
+}
+
+// queue keeps a ready node: an expensive one is for others, if there are any.
+func (s *session) queue(t tagged, expensive bool) {
+	if expensive && !t.dead && s.st.helpers > 0 && s.st.x.costs.expensive(t.node) {
+		s.heavy = append(s.heavy, t)
+		return
+	}
+	s.ready = append(s.ready, t)
+}
+
+// distribute gives the expensive nodes away, but for the last one if there is
+// nothing else to do here.
+func (s *session) distribute() {
+	n := len(s.heavy)
+	if len(s.ready) == 0 {
+		n--
+		s.ready = append(s.ready, s.heavy[n])
+	}
+	for _, t := range s.heavy[:n] {
+		if t.iter == s.cur { // the others are counted in live one by one
+			t.iter.live.Add(1)
+			s.delta--
+		}
+	}
+	s.st.share(s.heavy[:n])
+	clear(s.heavy)
+	s.heavy = s.heavy[:0]
+}
+
+// process runs one node.
+func (s *session) process(t tagged) {
+	it := t.iter
+	if it != s.cur {
+		if s.cur != nil {
+			s.leave()
+			if len(s.heavy) > 0 {
+				s.distribute() // while it is clear how they are counted
+			}
+		}
+		s.cur = it
+	}
+	s.delta--
+	item := &s.items[t.node]
+	if it.root.index >= s.st.failedAt.Load() {
+		s.leaveGate(item, t.admitted)
+		return
+	}
+	if s.st.lanes != nil && !t.dead && item.flags&nodeStream == 0 && s.park(item, t) {
+		return
+	}
+	if item.kind == kindKernel {
+		s.kernel(item, t)
+		return
+	}
+	s.control(item, t)
+}
+
+// kernel runs the kernel of a live node, and passes a dead one by.
+func (s *session) kernel(item *nodeItem, t tagged) {
+	it := t.iter
+	if t.dead {
+		s.clearInputs(item, it)
+		s.propagate(item, it, nil, true)
+		s.passToken(item, it, nodeInOrder|nodeSerial)
+		return
+	}
+	if s.st.gates != nil && !t.admitted && !s.st.enterGate(t) {
+		return
+	}
+	switch {
+	case item.flags&nodeStream != 0:
+		s.issue(item, t)
+		return
+	case item.flags&nodeAsync != 0:
+		s.start(item, t)
+		return
+	}
+	c := &s.call
+	c.item, c.iter, c.gated = item, it, s.st.gates != nil
+	c.in = it.in[item.in : item.in+item.numIn]
+	c.out = s.out[:item.outs]
+	if err := s.invoke(item, c); err != nil {
+		s.fail(it, item, err)
+		s.giveUp(c)
+		return
+	}
+	s.complete(item, c, nodeInOrder|nodeSerial)
+}
+
+// invoke calls a kernel, and measures it if it may be expensive.
+func (s *session) invoke(item *nodeItem, c *Call) error {
+	s.now, s.inKernel = c, true
+	if item.flags&nodeExpensive == 0 || !s.st.x.costs.due(s, item.id) {
+		err := item.run(s.st.ctx, c)
+		s.inKernel = false
+		return err
+	}
+	start := time.Now()
+	err := item.run(s.st.ctx, c)
+	s.st.x.costs.add(item.id, time.Since(start))
+	s.inKernel = false
+	return err
+}
+
+// start starts an async node. Until its kernel returns the node belongs to this
+// session; if Done has been called by then, the session also finishes it.
+func (s *session) start(item *nodeItem, t tagged) {
+	it := t.iter
+	c := s.st.newCall(item, t)
+	if err := s.invoke(item, c); err != nil {
+		s.fail(it, item, err)
+		s.giveUp(c)
+		s.st.keepCall(c)
+		return
+	}
+	s.passToken(item, it, nodeInOrder)
+	it.live.Add(1)
+	s.st.inflight.Add(1)
+	if !c.state.CompareAndSwap(callStarting, callParked) {
+		s.st.inflight.Add(-1)
+		it.live.Add(-1)
+		s.finishCall(c)
+	}
+}
+
+// finishCall goes on where an async node has been finished.
+func (s *session) finishCall(c *Call) {
+	if c.failed || c.iter.root.index >= s.st.failedAt.Load() {
+		s.giveUp(c)
+	} else {
+		s.complete(c.item, c, nodeSerial)
+	}
+	s.st.keepCall(c)
+}
+
+// complete sends on what a kernel has computed. tokens are the orders whose
+// token is due now.
+func (s *session) complete(item *nodeItem, c *Call, tokens nodeFlags) {
+	s.clearInputs(item, c.iter)
+	if !s.propagate(item, c.iter, c.out, false) && item.flags&nodeTransfer == 0 {
+		s.fail(c.iter, item, ErrMissingOutput)
+	}
+	s.passToken(item, c.iter, tokens)
+	s.giveUp(c)
+}
+
+// fail notes that a node has failed. The step is stopped between nodes, where
+// this goroutine holds no lock.
+func (s *session) fail(it *iteration, item *nodeItem, err error) {
+	if s.st.fail(it, item, err) {
+		s.stops = true
+	}
+}
+
+// giveUp drops the outputs that nobody took, and lets the next node through
+// the gate.
+func (s *session) giveUp(c *Call) {
+	for i := range c.out {
+		if c.out[i].ref != nil {
+			c.out[i].clear()
+		}
+	}
+	s.leaveGate(c.item, c.gated)
+}
+
+func (s *session) clearInputs(item *nodeItem, it *iteration) {
+	in := it.in[item.in : item.in+item.numIn]
+	for i := range in {
+		if in[i].ref != nil {
+			in[i].clear()
+		}
+	}
+}
+
+// passToken lets the node's call in the next root iteration go on.
+func (s *session) passToken(item *nodeItem, it *iteration, orders nodeFlags) {
+	if item.flags&orders != 0 && it.next != nil {
+		s.arriveToken(it.next, item.id)
+	}
+}

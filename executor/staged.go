@@ -1,0 +1,251 @@
+package executor
+
+import (
+	"runtime/debug"
+	"sync/atomic"
+
+	"github.com/planktonml/plankton/streams"
+)
+
+// Cell is a number or a truth value that is computed on a stream: a kernel of
+// a stream sets its output to Ref(cell) and its work stores into the cell. It reads like
+// the value itself; whoever reads it on the host runs when the work is
+// finished. A Cell belongs to one call.
+type Cell struct{ v Value }
+
+// Store sets the value, once.
+func (c *Cell) Store(v Value) { c.v = v }
+
+// staged is an output of a stream's node on its way: the value, whose contents
+// are there when the mark is reached. Control flow passes it on as it is, a kernel of a stream reads it behind
+// the mark, and a host kernel, a selector or a predicate waits for it.
+type staged struct {
+	v    Value
+	mark *mark
+	refs atomic.Int32
+	held atomic.Bool // the producer is unfinished and has one of refs
+}
+
+// plain returns what v stands for: the value that is staged, or that of a cell.
+func (v Value) plain() Value {
+	switch r := v.ref.(type) {
+	case *staged:
+		return r.v.plain()
+	case *Cell:
+		return r.v
+	}
+	return v
+}
+
+// unstage replaces v, which has been reached, by what it stands for.
+func (v *Value) unstage() {
+	switch r := v.ref.(type) {
+	case *staged:
+		r.v.retain()
+		*v = r.v.plain()
+		r.release()
+	case *Cell:
+		*v = r.v
+	}
+}
+
+func (s *staged) release() {
+	if s.refs.Add(-1) == 0 {
+		s.v.clear()
+	}
+}
+
+// sole reports whether the caller's reference is the only one besides the
+// producer's. The order of the two loads matters: the producer lets go first
+// of refs and has then no say.
+func (s *staged) sole() bool {
+	refs := s.refs.Load()
+	if s.held.Load() {
+		refs--
+	}
+	return refs == 1
+}
+
+// streamCall is what a Call for a node with a stream has besides.
+type streamCall struct {
+	issued []func(*streams.Context) error
+	held   []*staged // outputs; their memory stays while the work is on its way
+	err    error     // of the event
+}
+
+// issue runs the kernel of a node with a stream, and puts the work that it
+// issued on the stream. Everything that only needs to know that goes on at once; the node
+// is finished when the stream has got there. Without a device the work is done
+// here and now.
+func (s *session) issue(item *nodeItem, t tagged) {
+	it, st := t.iter, s.st
+	c := st.newCall(item, t)
+	err := s.invoke(item, c)
+	if err == nil && st.lanes == nil {
+		err = s.workInline(c)
+	}
+	switch {
+	case err != nil:
+		s.fail(it, item, err)
+		s.giveUp(c)
+		st.keepCall(c)
+	case st.lanes == nil:
+		out := c.own[:item.outs+1]
+		out[item.outs] = Bool(true)
+		s.clearInputs(item, it)
+		if !s.propagate(item, it, out, false) {
+			s.fail(it, item, ErrMissingOutput)
+		}
+		s.passToken(item, it, nodeInOrder|nodeSerial)
+		out[item.outs] = Value{}
+		s.giveUp(c)
+		st.keepCall(c)
+	default:
+		s.issueOn(st.lanes, item, c)
+	}
+}
+
+// workInline does the work of a node with a stream on this goroutine.
+func (s *session) workInline(c *Call) error {
+	s.inKernel = true
+	for _, fn := range c.issued {
+		if err := fn(&s.context); err != nil {
+			s.inKernel = false
+			return err
+		}
+	}
+	s.inKernel = false
+	return nil
+}
+
+func (s *session) issueOn(l *lanes, item *nodeItem, c *Call) {
+	it, st := c.iter, s.st
+	var after []*mark
+	for _, v := range it.in[item.in : item.in+item.numIn] {
+		if in, ok := v.ref.(*staged); ok {
+			after = append(after, in.mark)
+		}
+	}
+	it.live.Add(1)
+	st.inflight.Add(1)
+	m := l.issue(item.id, after, c.work)
+
+	out := c.own[:item.outs+1]
+	out[item.outs] = Bool(true) // for control edges to other streams' nodes
+	for i := range out {
+		if out[i].ref == nil {
+			continue
+		}
+		g := &staged{v: out[i], mark: m}
+		g.refs.Store(2)
+		g.held.Store(true)
+		out[i] = Value{ref: g}
+		c.held = append(c.held, g)
+	}
+	if !s.send(item.early(s.edges), it, out, false) {
+		s.fail(it, item, ErrMissingOutput)
+	}
+	for i := range out {
+		out[i].clear()
+	}
+	s.passToken(item, it, nodeInOrder|nodeSerial)
+	m.event.Then(func(err error) {
+		c.err = err
+		st.post(shared{call: c})
+	})
+}
+
+// work is what a stream runs for a node. The executor keeps the failure to
+// itself: one that stuck to the stream would spread to iterations that have nothing to do
+// with it.
+func (c *Call) work(sc *streams.Context) error {
+	if c.iter.root.index >= c.st.failedAt.Load() {
+		return nil
+	}
+	returned := false
+	defer func() {
+		if returned {
+			return
+		}
+		if r := recover(); r != nil {
+			c.noteFailure(&PanicError{Value: r, Stack: debug.Stack()})
+		} else {
+			c.noteFailure(ErrGoexit)
+		}
+	}()
+	for _, fn := range c.issued {
+		if err := fn(sc); err != nil {
+			c.noteFailure(err)
+			break
+		}
+	}
+	returned = true
+	return nil
+}
+
+// finishStream goes on where a stream has finished a node.
+func (s *session) finishStream(c *Call) {
+	it, item := c.iter, c.item
+	s.cur, s.delta = it, -1
+	s.stops = s.stops || c.stops
+	if c.err != nil && !c.failed {
+		c.failed = true
+		s.fail(it, item, c.err)
+	}
+	for i, g := range c.held {
+		g.held.Store(false)
+		g.release()
+		c.held[i] = nil
+	}
+	s.clearInputs(item, it)
+	if !c.failed && it.root.index < s.st.failedAt.Load() {
+		s.send(item.late(s.edges), it, nil, false)
+	}
+	s.giveUp(c)
+	s.st.keepCall(c)
+}
+
+// park keeps a node of the host until the streams have got to what it reads. It
+// waits for that alone, and no goroutine waits.
+func (s *session) park(item *nodeItem, t tagged) bool {
+	in := t.iter.in[item.in : item.in+item.numIn]
+	switch item.kind {
+	case kindKernel, kindSend:
+	case kindLoopCond:
+	case kindSwitch:
+		in = in[1:] // the selector; the data are passed on
+	default:
+		return false
+	}
+	var waiting *parked
+	for _, v := range in {
+		g, ok := v.ref.(*staged)
+		if !ok || g.mark.event.Query() {
+			continue
+		}
+		if waiting == nil {
+			waiting = new(parked)
+		}
+		waiting.marks = append(waiting.marks, g.mark)
+	}
+	if waiting == nil {
+		return false
+	}
+	t.iter.live.Add(1)
+	s.st.inflight.Add(1)
+	waiting.left.Store(int32(len(waiting.marks)))
+	for _, m := range waiting.marks {
+		m.event.Then(func(error) {
+			if waiting.left.Add(-1) == 0 {
+				t.iter.frame.st.post(shared{tagged: t})
+			}
+		})
+	}
+	return true
+}
+
+// parked is a node of the host that waits for streams.
+type parked struct {
+	marks []*mark
+	left  atomic.Int32 // marks not reached
+}
