@@ -364,7 +364,7 @@ func TestAfterANaturalEndTheWorkersFillAheadAndAfterABreakTheyRest(t *testing.T)
 		take(t, l, all)
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		require.Equal(t, 22+2*4, reads, "two batches of the next epoch are ready")
+		require.Equal(t, 22+3*4, reads, "every free batch is made ahead")
 		take(t, l, 1)
 		at := reads
 		time.Sleep(time.Hour)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"github.com/planktonml/plankton/executor"
 	"github.com/planktonml/plankton/memstats"
 )
 
@@ -24,6 +25,8 @@ type Batch struct {
 	valid       int
 	bad         int
 	refs        atomic.Int32
+	held        *atomic.Int32   // batches of the pipeline with the consumer
+	result      executor.Result // the hold on the loop's iteration
 }
 
 // batchOutput is the memory of one output: one array where the spec is dense,
@@ -39,10 +42,10 @@ type batchOutput struct {
 
 func (o *batchOutput) row(i int) []byte { return o.dense[i*o.rowBytes : (i+1)*o.rowBytes] }
 
-func newBatch(p *Pipeline) *Batch {
+func newBatch(p *Pipeline, held *atomic.Int32) *Batch {
 	n := p.opt.BatchSize
 	b := &Batch{
-		p: p, outs: make([]batchOutput, len(p.outputs)),
+		p: p, held: held, outs: make([]batchOutput, len(p.outputs)),
 		ids: make([]int64, n), mask: make([]bool, n), errs: make([]*SampleError, n),
 	}
 	for i, out := range p.outputs {
@@ -154,8 +157,13 @@ func (b *Batch) Retain() { b.refs.Add(1) }
 // Release gives the batch back; a loop over an epoch does it by itself. It may
 // be called from any goroutine.
 func (b *Batch) Release() {
-	if b.refs.Add(-1) < 0 {
+	switch n := b.refs.Add(-1); {
+	case n < 0:
 		panic("pipeline: a batch was released more often than it was taken")
+	case n == 0:
+		res := b.result // the batch may be in use again before Release returns
+		b.held.Add(-1)
+		res.Release()
 	}
 }
 

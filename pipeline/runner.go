@@ -6,39 +6,42 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/planktonml/plankton/internal/region"
+	"github.com/planktonml/plankton/executor"
 )
 
-// Feed says which samples a run of a pipeline reads. It is asked from several
-// goroutines at once, so it must be a pure function.
+// Feed says which samples a run of a pipeline reads.
 type Feed interface {
 	// Locate returns the place of batch seq, counted from 0 since the run
-	// began; false when there is no such batch.
+	// began; false when there is no such batch. It is asked for one batch after
+	// the other.
 	Locate(seq int64) (epoch, step int64, ok bool)
 	// Sample returns the index that a row of a batch reads from the reader at
 	// the given position of Pipeline.Readers; false when the row is not valid.
-	// It is not asked for sequences.
+	// It is asked from several goroutines at once, so it must be a pure
+	// function, and not for sequences.
 	Sample(reader int, epoch, step int64, row int) (index int64, ok bool)
 }
 
 // Runner runs a pipeline as its owner: it makes the batches of a feed ahead of
 // the one in use. Its methods belong to one goroutine. Iterators are built on
 // it; programs use an iterator.
+//
+// The pipeline runs as a root loop of the executor: a batch is an iteration,
+// which starts when one of PrefetchDepth + 1 batches is free, and is over when
+// its batch has been released.
 type Runner struct {
-	p        *Pipeline
-	feed     Feed
-	batches  []*Batch
-	workers  []*worker
-	engine   *region.Engine
-	seqs     []*turnstile // by reader, nil where it is a source
-	indices  [][]int64    // by worker, by reader
-	ctx      context.Context
-	cancel   context.CancelFunc
-	consumed int64 // batches delivered since the last Reset
-	total    int64
-	bad      int64
-	waited   time.Duration
-	err      error
+	p      *Pipeline
+	feed   Feed
+	region *hostRegion // nil before the first Next
+	exec   *executor.Executor
+	loop   *executor.Loop // nil when nothing is being made
+	ctx    context.Context
+	cancel context.CancelFunc
+
+	total  int64
+	bad    int64
+	waited time.Duration
+	closed bool
 }
 
 // NewRunner makes the caller the pipeline's owner. No worker starts and
@@ -47,76 +50,33 @@ func (p *Pipeline) NewRunner(feed Feed) (*Runner, error) {
 	if err := p.own(); err != nil {
 		return nil, err
 	}
-	r := &Runner{p: p, feed: feed, seqs: make([]*turnstile, len(p.readers))}
-	for i, rd := range p.readers {
-		if rd.Sequence != nil {
-			r.seqs[i] = newTurnstile(rd.Sequence)
-		}
+	region, err := newHostRegion(p)
+	if err != nil {
+		p.disown()
+		return nil, err
 	}
-	for range p.opt.Workers {
-		w, err := p.newWorker()
-		if err != nil {
-			r.Close()
-			return nil, err
-		}
-		r.workers = append(r.workers, w)
-		r.indices = append(r.indices, make([]int64, len(p.readers)))
+	r := &Runner{p: p, feed: feed, region: region}
+	if err := r.compile(); err != nil {
+		r.Close()
+		return nil, err
 	}
 	return r, nil
 }
 
-// start allocates the batches and starts the workers.
-func (r *Runner) start() {
-	for range r.p.opt.PrefetchDepth + 1 {
-		r.batches = append(r.batches, newBatch(r.p))
-	}
-	r.engine = region.New(region.Config{
-		Workers: r.p.opt.Workers, Slots: len(r.batches), Rows: r.p.opt.BatchSize, Grain: r.p.grain,
-		Run: r.row, Finish: func(seq int64) { r.batch(seq).finish() },
-		Lost: func(worker int, seq int64, row int) {
-			r.failed(r.batch(seq), row, 0, r.indices[worker][0], r.p.nodes[r.workers[worker].at].op.Name, errGoexit)
-		},
+// compile makes the program of the pipeline: its sample region is one node,
+// which starts in the order of the batches and is finished by the workers.
+func (r *Runner) compile() error {
+	g := executor.NewGraph()
+	batch := g.Add("region", executor.Op{
+		Run: r.region.begin, Outputs: 1, Async: true, Order: executor.InOrder,
 	})
-	r.engine.Park()
-}
-
-func (r *Runner) batch(seq int64) *Batch { return r.batches[seq%int64(len(r.batches))] }
-
-// row makes one row; it runs on a worker.
-func (r *Runner) row(worker int, seq int64, row int) {
-	w, b, idx := r.workers[worker], r.batch(seq), r.indices[worker]
-	b.mask[row], b.ids[row] = true, -1
-	for i := range idx {
-		if r.seqs[i] != nil {
-			idx[i] = b.step*int64(r.p.opt.BatchSize) + int64(row)
-			continue
-		}
-		index, ok := r.feed.Sample(i, b.epoch, b.step, row)
-		if !ok {
-			b.void(row)
-			return
-		}
-		idx[i] = index
+	g.Output("batch", batch.Out(0))
+	program, err := executor.Compile(g, executor.CompileOptions{})
+	if err != nil {
+		return err
 	}
-	b.ids[row] = idx[0]
-	err := w.run(r.ctx, b, row, idx, r.seqs)
-	switch {
-	case err == nil:
-	case errors.Is(err, errEnd):
-		b.ids[row] = -1
-		b.void(row)
-	default:
-		n := &r.p.nodes[w.at]
-		reader := max(n.reader, 0)
-		r.failed(b, row, reader, idx[reader], n.op.Name, err)
-	}
-}
-
-// failed records the error of a row: of what a reader delivered, or of what an
-// operator made of it. The row is void until a policy says otherwise.
-func (r *Runner) failed(b *Batch, row, reader int, index int64, op string, err error) {
-	b.errs[row] = &SampleError{Source: r.p.readers[reader].describe(index), Index: index, Op: op, Err: err}
-	b.void(row)
+	r.exec, err = executor.New(program, executor.Options{Workers: 1})
+	return err
 }
 
 // Next returns the next batch of the feed, waiting for it if need be, or nil
@@ -127,38 +87,35 @@ func (r *Runner) failed(b *Batch, row, reader int, index int64, op string, err e
 // batch: of several the one of the first row. It is also what a call after
 // Reset to that batch finds. The end of ctx returns its cause.
 func (r *Runner) Next(ctx context.Context) (*Batch, error) {
-	if r.err != nil {
-		return nil, r.err
+	if r.closed {
+		return nil, ErrClosed
 	}
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
-	if r.engine == nil {
-		r.start()
+	if r.region.held.Load() == int32(r.p.opt.PrefetchDepth+1) {
+		return nil, fmt.Errorf("pipeline: all %d batches are held; release one or raise PrefetchDepth", r.p.opt.PrefetchDepth+1)
 	}
-	if r.ctx == nil {
-		r.ctx, r.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	}
-	r.arm()
-	r.engine.Resume()
-	if r.engine.Armed() == r.consumed {
-		if _, _, ok := r.feed.Locate(r.consumed); ok {
-			return nil, fmt.Errorf("pipeline: all %d batches are held; release one or raise PrefetchDepth", len(r.batches))
-		}
-		return nil, nil
+	if err := r.resume(ctx); err != nil {
+		return nil, err
 	}
 	began := time.Now()
-	seq, err := r.engine.Next(ctx)
+	r.region.engine.Yield(false)
+	res, err := r.loop.Next(ctx)
 	r.waited += time.Since(began)
 	if err != nil {
 		return nil, err
 	}
-	b := r.batch(seq)
-	r.consumed++
-	if r.atEnd(b) {
+	if !res.Output(0).Bool() { // the feed is at its end
+		res.Release()
 		return nil, nil
 	}
-	b.refs.Store(1)
+	r.region.engine.Yield(true)
+	b := r.region.deliver(res)
+	if r.atEnd(b) {
+		b.Release()
+		return nil, nil
+	}
 	if err := r.judge(b); err != nil {
 		b.Release()
 		return nil, err
@@ -166,30 +123,22 @@ func (r *Runner) Next(ctx context.Context) (*Batch, error) {
 	return b, nil
 }
 
-// arm lets every free batch that the feed still has be made.
-func (r *Runner) arm() {
-	for {
-		seq := r.engine.Armed()
-		if seq-r.consumed >= int64(len(r.batches)) || r.batch(seq).refs.Load() != 0 {
-			return
-		}
-		epoch, step, ok := r.feed.Locate(seq)
-		if !ok {
-			return
-		}
-		r.batch(seq).begin(seq, epoch, step)
-		r.engine.Arm()
+// resume lets the workers go on, and starts the loop if there is none.
+func (r *Runner) resume(ctx context.Context) error {
+	if r.loop != nil {
+		r.region.engine.Resume()
+		return nil
 	}
+	r.ctx, r.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	r.region.start(r.ctx, r.feed)
+	loop, err := r.exec.Loop(r.ctx, executor.LoopOptions{Slots: r.p.opt.PrefetchDepth + 1})
+	r.loop = loop
+	return err
 }
 
 // atEnd reports that a sequence was over before the first row of the batch.
 func (r *Runner) atEnd(b *Batch) bool {
-	for _, s := range r.seqs {
-		if s != nil {
-			return b.valid == 0 && b.bad == 0
-		}
-	}
-	return false
+	return r.p.readers[0].Sequence != nil && b.valid == 0 && b.bad == 0
 }
 
 // judge applies the error policy to a batch that is about to be delivered.
@@ -227,41 +176,41 @@ func (r *Runner) judge(b *Batch) error {
 // Park stops the workers after the samples in hand and waits for them. Batches
 // that were made ahead are kept; the next call of Next goes on.
 func (r *Runner) Park() {
-	if r.engine != nil {
-		r.engine.Park()
+	if r.loop != nil {
+		r.region.engine.Park()
 	}
 }
 
 // Stop parks the workers and gives up what they have in hand: readers see
 // their context end. Only Reset may follow.
 func (r *Runner) Stop() {
-	if r.cancel != nil {
+	if r.loop != nil {
 		r.cancel()
+		r.region.engine.Park()
 	}
-	r.Park()
 }
 
 // Reset forgets the batches that were made ahead and goes on with batch 0 of
 // feed. Batches still held keep their memory until they are released, so Reset
 // refuses while there are any.
 func (r *Runner) Reset(feed Feed) error {
-	for _, b := range r.batches {
-		if b.refs.Load() != 0 {
-			return fmt.Errorf("pipeline: a batch is still held; release it before the reset: %w", ErrBusy)
-		}
+	if r.region.held.Load() != 0 {
+		return fmt.Errorf("pipeline: a batch is still held; release it before the reset: %w", ErrBusy)
+	}
+	r.end()
+	r.feed = feed
+	return nil
+}
+
+// end gives up the loop and everything in it.
+func (r *Runner) end() {
+	if r.loop == nil {
+		return
 	}
 	r.Stop()
-	r.ctx, r.cancel = nil, nil
-	for _, s := range r.seqs {
-		if s != nil {
-			s.restart()
-		}
-	}
-	if r.engine != nil {
-		r.engine.Reset()
-	}
-	r.feed, r.consumed = feed, 0
-	return nil
+	r.region.abandon()
+	r.loop.Close()
+	r.loop = nil
 }
 
 // Waited returns how long Next has waited for batches.
@@ -273,25 +222,19 @@ func (r *Runner) Bad() int64 { return r.bad }
 // Close stops and joins the workers, frees the memory and gives the pipeline
 // up. A batch that is still held must not be used any more.
 func (r *Runner) Close() error {
-	if errors.Is(r.err, ErrClosed) {
+	if r.closed {
 		return nil
 	}
-	r.err = ErrClosed
-	r.Stop()
-	if r.engine != nil {
-		r.engine.Close()
+	r.closed = true
+	r.end()
+	var err error
+	if r.exec != nil {
+		err = r.exec.Close()
 	}
-	for _, s := range r.seqs {
-		if s != nil {
-			s.restart()
-		}
-	}
-	for _, b := range r.batches {
-		b.free()
-	}
-	for _, w := range r.workers {
-		w.free()
-	}
+	r.region.close()
 	r.p.disown()
-	return nil
+	return err
 }
+
+// errAbandoned ends the nodes of batches that nobody waits for any more.
+var errAbandoned = errors.New("pipeline: the batch was given up")

@@ -1,18 +1,15 @@
 // Package region runs one function for every row of every batch, in order, on
-// a fixed set of workers over a ring of slots.
+// a fixed set of workers.
 //
-// Batches are numbered from 0; batch k lives in slot k mod Slots. Arm allows
-// the next batch to run, Next waits for the oldest one not yet delivered.
-// Workers take rows in order across batch borders, so none idles at the end of
-// a batch, and they wait when every armed row is taken: that is the whole of
-// back-pressure. Park stops the workers after the rows in hand, Resume lets
-// them go on, Reset forgets every batch, Close joins the workers.
-//
-// Arm, Next, Park, Resume, Reset and Close belong to one consumer goroutine.
+// Batches are numbered from 0. Arm allows the next one to run, and Finish is
+// called when its last row is done. Workers take rows in order across batch
+// borders, so none idles at the end of a batch, and they wait when every armed
+// row is taken: that is the whole of back-pressure. Park stops the workers after
+// the rows in hand, Resume lets them go on, Reset forgets every batch, Close
+// joins the workers.
 package region
 
 import (
-	"context"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -21,7 +18,7 @@ import (
 // Config sizes an engine and says what it runs.
 type Config struct {
 	Workers int // goroutines that run rows; at least 1
-	Slots   int // batches in flight, the one with the consumer included; at least 1
+	Slots   int // batches armed and not finished at the most; at least 1
 	Rows    int // rows of a batch; at least 1
 	Grain   int // rows a worker takes at a time; 0 means 1
 
@@ -30,7 +27,7 @@ type Config struct {
 	Run func(worker int, seq int64, row int)
 
 	// Finish is called once per batch, by the worker that completed its last
-	// row, before the batch can be delivered. It may be nil.
+	// row. It must not block.
 	Finish func(seq int64)
 
 	// Lost is called when Run left its goroutine through runtime.Goexit; the
@@ -59,15 +56,13 @@ type Engine struct {
 	parked  bool
 	workers sync.WaitGroup
 
-	armed     int64 // batches armed so far
-	delivered int64 // batches delivered so far
+	armed int64 // batches armed so far
 }
 
-// slot is one place of the ring, on cache lines of its own.
+// slot counts one batch in flight, on a cache line of its own.
 type slot struct {
 	pending atomic.Int64 // tickets of the batch not yet done
-	ready   chan struct{}
-	_       [48]byte
+	_       [56]byte
 }
 
 // New starts the workers of an engine; they wait until a batch is armed.
@@ -75,9 +70,6 @@ func New(cfg Config) *Engine {
 	e := &Engine{cfg: cfg, grain: max(cfg.Grain, 1), slots: make([]slot, cfg.Slots), hands: make([]hand, cfg.Workers)}
 	e.tickets = int64((cfg.Rows + e.grain - 1) / e.grain)
 	e.wake.L, e.quiet.L = &e.mu, &e.mu
-	for i := range e.slots {
-		e.slots[i].ready = make(chan struct{}, 1)
-	}
 	e.workers.Add(cfg.Workers)
 	for w := range cfg.Workers {
 		go e.work(w)
@@ -85,48 +77,27 @@ func New(cfg Config) *Engine {
 	return e
 }
 
-// Armed returns how many batches were armed since New or Reset: the number of
-// the batch that the next Arm allows.
-func (e *Engine) Armed() int64 { return e.armed }
-
-// Arm allows batch Armed() to run. Its slot must be free: batch Armed() −
-// Slots was delivered and the consumer has done with it.
+// Arm allows the next batch to run, number 0 after New and Reset. It may be
+// called from any goroutine, one at a time, and from Finish.
 func (e *Engine) Arm() {
-	s := &e.slots[e.armed%int64(e.cfg.Slots)]
-	s.pending.Store(e.tickets) // before the limit: a worker may finish at once
-	e.armed++
 	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.slots[e.armed%int64(e.cfg.Slots)].pending.Store(e.tickets) // before the limit: a worker may finish at once
+	e.armed++
 	if !e.parked {
 		e.limit.Store(e.armed * e.tickets)
 		if e.waiting > 0 {
 			e.wake.Broadcast()
 		}
 	}
-	e.mu.Unlock()
 }
 
-// Next waits for the oldest batch not yet delivered and returns its number.
-// It returns the cause of ctx's end if that comes first; the batch can then
-// still be waited for.
-func (e *Engine) Next(ctx context.Context) (int64, error) {
-	e.yield.Store(false)
-	s := &e.slots[e.delivered%int64(e.cfg.Slots)]
-	select {
-	case <-s.ready:
-	default:
-		select {
-		case <-s.ready:
-		case <-ctx.Done():
-			return 0, context.Cause(ctx)
-		}
-	}
-	e.delivered++
-	e.yield.Store(true)
-	return e.delivered - 1, nil
-}
+// Yield says whether the consumer is at work. While it is, workers give way
+// after each ticket, so that it gets the processor when it needs it.
+func (e *Engine) Yield(consumer bool) { e.yield.Store(consumer) }
 
 // Park stops the workers: each finishes the rows it has in hand. It returns
-// when all of them wait. Batches already complete stay deliverable.
+// when all of them wait. Park, Resume, Reset and Close belong to one goroutine.
 func (e *Engine) Park() {
 	e.mu.Lock()
 	e.parked = true
@@ -139,7 +110,7 @@ func (e *Engine) Park() {
 
 // Resume lets parked workers go on where they stopped.
 func (e *Engine) Resume() {
-	if !e.parked { // only the consumer changes it
+	if !e.parked { // only this goroutine changes it
 		return
 	}
 	e.mu.Lock()
@@ -149,17 +120,13 @@ func (e *Engine) Resume() {
 	e.mu.Unlock()
 }
 
-// Reset forgets every batch; the next Arm is for batch 0 again. The engine
-// must be parked and stays so.
+// Reset forgets every batch, finished or not. The engine must be parked and
+// stays so.
 func (e *Engine) Reset() {
+	e.mu.Lock()
 	e.next.Store(0)
-	e.armed, e.delivered = 0, 0
-	for i := range e.slots {
-		select {
-		case <-e.slots[i].ready:
-		default:
-		}
-	}
+	e.armed = 0
+	e.mu.Unlock()
 }
 
 // Close stops the workers after the rows in hand and joins them.
@@ -215,16 +182,12 @@ func (e *Engine) work(worker int) {
 	}
 }
 
-// done counts one ticket of a batch and announces the batch when it was the
-// last. The announcing worker gives way: otherwise the consumer that it made
-// runnable waits in its queue for as long as it keeps its processor.
+// done counts one ticket of a batch and finishes the batch with the last one.
+// The worker that does gives way: otherwise the consumer that it made runnable
+// waits in its queue for as long as it keeps its processor.
 func (e *Engine) done(seq int64) {
-	s := &e.slots[seq%int64(e.cfg.Slots)]
-	if s.pending.Add(-1) == 0 {
-		if e.cfg.Finish != nil {
-			e.cfg.Finish(seq)
-		}
-		s.ready <- struct{}{}
+	if e.slots[seq%int64(e.cfg.Slots)].pending.Add(-1) == 0 {
+		e.cfg.Finish(seq)
 		runtime.Gosched()
 	} else if e.yield.Load() {
 		runtime.Gosched()
