@@ -1,0 +1,62 @@
+// Package gorgoniaplugin makes the batches of a loader the inputs of a Gorgonia
+// graph without copying them: the bytes that the pipeline's last operator wrote
+// are the bytes that the graph's first operator reads.
+//
+// New makes a node for every output of a loader's pipeline, Bind takes nodes
+// that exist already. In the body of a loop over Feed.Epoch the nodes hold the
+// loop's batch, and a RunAll there computes with it.
+//
+// # Memory
+//
+// The batch belongs to the body of the loop. The graph may overwrite it, as
+// Gorgonia does behind a Reshape, since the pipeline writes every batch anew.
+// When the body ends, in whatever way, the nodes are pointed at zeros before the
+// pipeline gets the memory back, so a late look at a node's value finds zeros
+// rather than the next batch. Batch.Retain keeps the batch, but not the nodes,
+// for longer.
+//
+// A feed holds, beside the batches of its loader, zeros of the size of one batch.
+// Its nodes keep them until they are bound to something else or collected.
+//
+// # Rows that are not valid
+//
+// The batch size is fixed in the graph, so a batch with fewer samples has rows
+// that are not valid. They are zero, hence finite, but a graph that treats them
+// as data learns from them. Let the loss of a row count with Feed.Weights,
+//
+//	cost = Sum(HadamardProd(rowLoss, feed.Weights()))
+//
+// which gives the gradients of the mean over the valid rows, and a cost of zero
+// for a batch that has none. Feed.Mask is 1 or 0 instead. One-hot labels are a
+// mask of their own, see LabelsMasked. Feed.Attach refuses a loader whose rows may
+// be invalid when the graph uses none of these (ErrUnmasked).
+//
+// # Several feeds on the same nodes
+//
+// A feed for training and one for validation may share nodes: New for the first,
+// Bind for the second, with the weights of the first (WithWeights) if the graph
+// reads them. Each has its own view of them, which it binds when its loop
+// begins and takes away when the loop ends. Loops may be nested: after a
+// validation loop inside the body of a training loop, the nodes hold the training
+// batch again.
+//
+// # Traps
+//
+//   - A defer in the body of a loop runs when the function returns, long after
+//     the batch was given back.
+//   - The value of a cost node points into the machine: copy the number before
+//     Reset.
+//   - Call RunAll once per batch. A graph that overwrites its input computes
+//     something else the second time. Without Reset a second RunAll does nothing.
+//   - A node that was computed from an input by Reshape or Slice points into the
+//     batch as well, also after Reset. Read it in the body.
+//   - After ExprGraph.UnbindAll or tensor.ReturnTensor of a node's value the nodes
+//     hold nothing for the rest of the body; the next batch is bound afresh.
+//   - Building graphs in several goroutines at once is a data race in Gorgonia;
+//     running machines that are already built is not.
+package gorgoniaplugin
+
+// Package tensor imports assume-no-moving-gc, whose older versions panic at
+// start under a newer Go. Naming it here keeps the version that asks the runtime
+// instead a requirement of this module.
+import _ "go4.org/unsafe/assume-no-moving-gc"

@@ -1,0 +1,44 @@
+package gorgoniaplugin
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/planktonml/plankton/iterator"
+)
+
+var (
+	// ErrRagged is an output whose samples differ in shape, so that no node
+	// can hold a batch of them.
+	ErrRagged = errors.New("its samples differ in shape")
+	// ErrUnmasked is a loader whose batches may have rows that are not valid,
+	// used by a graph that would take them for data.
+	ErrUnmasked = errors.New("rows that are not valid would count as data")
+	// ErrNotAttached is a loop over a feed before Attach.
+	ErrNotAttached = errors.New("gorgoniaplugin: the feed is not attached: call Attach with the machine first")
+	// ErrClosed is the use of a feed or its loader after Close.
+	ErrClosed = iterator.ErrClosed
+	// ErrBusy is a loop inside another one over the same feed or loader.
+	ErrBusy = iterator.ErrBusy
+)
+
+// BindError is a node and an output that do not fit together, or one of them
+// that cannot be used.
+type BindError struct {
+	Output string // name of the pipeline's output, or ""
+	Node   string // name of the node, or ""
+	Err    error
+}
+
+func (e *BindError) Error() string {
+	s := "gorgoniaplugin: "
+	if e.Output != "" {
+		s += fmt.Sprintf("output %q: ", e.Output)
+	}
+	if e.Node != "" {
+		s += fmt.Sprintf("node %q: ", e.Node)
+	}
+	return s + e.Err.Error()
+}
+
+func (e *BindError) Unwrap() error { return e.Err }

@@ -1,0 +1,4 @@
+package gorgoniaplugin
+
+// Lend is the part of a step that a feed adds to its loader's.
+var Lend = (*Feed).lend
