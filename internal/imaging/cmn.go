@@ -1,0 +1,187 @@
+package imaging
+
+import "slices"
+
+// CMNSpec holds the arguments of [CropMirrorNormalizer.Apply]: what is cut out of a picture and how its values become
+// (value - Mean)/Std · Scale + Shift.
+type CMNSpec struct {
+	Y, X, H, W int       // the region that is cut out; it may reach beyond the picture
+	Fill       []float32 // value of what lies outside, in the units of the output: one, or one per channel; empty is 0
+	Mirror     bool      // reverse the columns
+	Mean, Std  []float32 // one, or one per channel; empty is 0 and 1
+	Scale      float32
+	Shift      float32
+	SrcCHW     bool // the planes of the source follow each other; otherwise pixel by pixel (HWC)
+	DstCHW     bool
+
+	// DstC is the number of channels of the output, at least those of the picture. The others are 0, or, as in DALI, Fill
+	// where the region reaches beyond the picture.
+	DstC int
+}
+
+func (s *CMNSpec) check(dst []byte, to DType, src *Image) error {
+	const op = "crop_mirror_normalize"
+	if err := src.check(op); err != nil {
+		return err
+	}
+	if src.Stride != 0 && s.SrcCHW {
+		return badArgument(op, "rows %d bytes apart, planes must be dense", src.Stride)
+	}
+	if !to.valid() || s.H < 1 || s.W < 1 || s.DstC < src.C || len(dst) != s.H*s.W*s.DstC*to.Size() {
+		return badArgument(op, "%d bytes of %v for an output of %d×%d×%d from %d channels", len(dst), to, s.H, s.W, s.DstC, src.C)
+	}
+	for _, v := range [][]float32{s.Mean, s.Std, s.Fill} {
+		if len(v) > 1 && len(v) != src.C {
+			return badArgument(op, "%d values for %d channels, one or one per channel are wanted", len(v), src.C)
+		}
+	}
+	return nil
+}
+
+// pick returns the value for channel c of a list that holds one for all, one each, or none.
+func pick(v []float32, c int, none float32) float32 {
+	switch len(v) {
+	case 0:
+		return none
+	case 1:
+		return v[0]
+	}
+	return v[c]
+}
+
+// CropMirrorNormalizer crops, mirrors and normalises pictures in one pass. It holds rows between calls; each goroutine
+// needs its own. The zero value is ready.
+type CropMirrorNormalizer struct {
+	bytes  []byte    // a source row of bytes, a plane per channel
+	pixels []float32 // a row with its channels interleaved
+	floats []float32 // a source row of other types, a plane per channel
+	out    []float32 // an output row, a plane per channel
+}
+
+// Apply writes the region of src that s describes to dst, a dense array of s.H×s.W×s.DstC elements of type to, in the
+// order that s asks for; dst and src must not overlap. Values saturate where to is an integer type. With s.SrcCHW, the
+// bytes of src are C dense planes of H×W elements.
+func (n *CropMirrorNormalizer) Apply(dst []byte, to DType, src *Image, s *CMNSpec) error {
+	if err := s.check(dst, to, src); err != nil {
+		return err
+	}
+	// Columns of the output that the picture covers.
+	left := min(max(-s.X, 0), s.W)
+	right := max(min(src.W-s.X, s.W), left)
+	direct := to == Float32 && s.DstCHW
+	reaches := left > 0 || right < s.W || s.Y < 0 || s.Y+s.H > src.H
+	n.out = grow(n.out, s.DstC*s.W)
+	for y := range s.H {
+		sy := s.Y + y
+		inside := sy >= 0 && sy < src.H && left < right
+		if inside {
+			n.load(src, s.SrcCHW, sy, s.X+left, right-left)
+		}
+		for c := range s.DstC {
+			row := n.out[c*s.W:][:s.W]
+			if direct {
+				row = view[float32](dst)[(c*s.H+y)*s.W:][:s.W]
+			}
+			switch {
+			case c >= src.C && !reaches:
+				clear(row)
+			case c >= src.C || !inside:
+				fill(row, pick(s.Fill, c, 0))
+			default:
+				fill(row[:left], pick(s.Fill, c, 0))
+				fill(row[right:], pick(s.Fill, c, 0))
+				n.normalize(row[left:right], src.Type, c, s)
+			}
+			if s.Mirror {
+				slices.Reverse(row)
+			}
+		}
+		if !direct {
+			n.store(dst, to, s, y)
+		}
+	}
+	return nil
+}
+
+// load takes w pixels of row y of src, from column x on, apart into planes: of bytes where they are bytes,
+// otherwise of float32.
+func (n *CropMirrorNormalizer) load(src *Image, planar bool, y, x, w int) {
+	size := src.Type.Size()
+	if src.Type == Uint8 {
+		n.bytes = grow(n.bytes, src.C*w)
+	} else {
+		n.floats = grow(n.floats, src.C*w)
+	}
+	if planar {
+		for c := range src.C {
+			row := src.Pix[((c*src.H+y)*src.W+x)*size:][:w*size]
+			if src.Type == Uint8 {
+				copy(n.bytes[c*w:], row)
+			} else {
+				convert(bytesOf(n.floats[c*w:][:w]), Float32, row, src.Type)
+			}
+		}
+		return
+	}
+	row := src.row(y)[x*src.C*size:][:w*src.C*size]
+	if src.Type == Uint8 {
+		splitBytes(n.bytes, w, row, src.C)
+		return
+	}
+	n.pixels = grow(n.pixels, w*src.C)
+	convert(bytesOf(n.pixels), Float32, row, src.Type)
+	for i, v := range n.pixels {
+		n.floats[i%src.C*w+i/src.C] = v
+	}
+}
+
+// normalize writes channel c of the row at hand.
+func (n *CropMirrorNormalizer) normalize(row []float32, from DType, c int, s *CMNSpec) {
+	scale := s.Scale / pick(s.Std, c, 1)
+	bias := s.Shift - float32(pick(s.Mean, c, 0)*scale)
+	if from == Uint8 {
+		affineBytes(row, n.bytes[c*len(row):][:len(row)], scale, bias)
+	} else {
+		affine(row, n.floats[c*len(row):][:len(row)], scale, bias)
+	}
+}
+
+// store converts the output row at hand and writes it as row y of dst.
+func (n *CropMirrorNormalizer) store(dst []byte, to DType, s *CMNSpec, y int) {
+	size := to.Size()
+	if s.DstCHW {
+		for c := range s.DstC {
+			castFrom(dst[(c*s.H+y)*s.W*size:][:s.W*size], to, n.out[c*s.W:][:s.W])
+		}
+		return
+	}
+	row := dst[y*s.W*s.DstC*size:][:s.W*s.DstC*size]
+	if to == Float32 {
+		interleave(view[float32](row), n.out, s.W, s.W, s.DstC)
+		return
+	}
+	n.pixels = grow(n.pixels, s.W*s.DstC)
+	interleave(n.pixels, n.out, s.W, s.W, s.DstC)
+	castFrom(row, to, n.pixels)
+}
+
+// splitBytes takes pixels of c bytes apart into planes that begin pitch bytes apart.
+func splitBytes(planes []byte, pitch int, pixels []byte, c int) {
+	w := len(pixels) / c
+	switch c {
+	case 1:
+		copy(planes, pixels)
+	case 3:
+		split3(planes[:w], planes[pitch:][:w], planes[2*pitch:][:w], pixels)
+	default:
+		for i, v := range pixels {
+			planes[i%c*pitch+i/c] = v
+		}
+	}
+}
+
+func fill(row []float32, v float32) {
+	for i := range row {
+		row[i] = v
+	}
+}

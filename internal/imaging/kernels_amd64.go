@@ -1,0 +1,201 @@
+//go:build amd64 && !noasm
+
+package imaging
+
+import (
+	"math"
+	"unsafe"
+
+	"golang.org/x/sys/cpu"
+)
+
+//go:generate go run -C _asm . -out ../kernels_amd64.s -stubs ../stubs_amd64.go -pkg imaging
+
+var useAVX2 = cpu.X86.HasAVX2
+
+// shuffle is the program of horizontalAVX2 for one axis.
+type shuffle struct {
+	base []int32  // per lane: where its load begins
+	tab  []uint32 // per group of two lanes and tap: eight shuffle entries and eight weights
+}
+
+const (
+	group    = 2 * lane
+	tapWords = 2 * group
+	noSample = 0x80808080 // shuffles to zero
+	oneByte  = 0x80808000 // shuffles the byte of the lowest eight bits to a 32-bit integer
+)
+
+// build writes the program for a narrow axis.
+func (s *shuffle) build(t *taps) {
+	if !useAVX2 {
+		return
+	}
+	out, n := len(t.first), t.n
+	groups := (out + group - 1) / group
+	s.base = grow(s.base, 2*groups)
+	s.tab = grow(s.tab, groups*n*tapWords)
+	for l := range s.base {
+		at := l * lane
+		s.base[l] = 0
+		if at < out {
+			lo, _ := t.laneWindow(at)
+			s.base[l] = int32(min(lo, t.axis.End-laneBytes))
+		}
+		tab := s.tab[l/2*n*tapWords+at%group:]
+		for i := at; i < at+lane; i++ {
+			if i >= out {
+				for k := range n {
+					tab[k*tapWords+i-at], tab[k*tapWords+i-at+group] = noSample, 0
+				}
+				continue
+			}
+			entry := oneByte | uint32(t.first[i]-s.base[l])
+			for k, w := range t.weight[i*n : (i+1)*n] {
+				tab[k*tapWords+i-at], tab[k*tapWords+i-at+group] = entry+uint32(k), math.Float32bits(w)
+			}
+		}
+	}
+}
+
+func horizontal(dst []float32, src []byte, t *taps) {
+	n := len(t.first)
+	switch {
+	case useAVX2 && t.lanes:
+		groups := len(t.shuffle.base) / 2
+		horizontalAVX2(&dst[:groups*group][0], &src[:t.axis.End][0], &t.shuffle.base[0], &t.shuffle.tab[0], groups, t.n)
+	case useAVX2 && t.wide:
+		horizontalWideAVX2(&dst[:n][0], &src[:t.axis.End][0], &t.first[0], &t.weight[0], n, t.n)
+	default:
+		horizontalGo(dst, src, t)
+	}
+}
+
+func vertical(dst, rows []float32, pitch int, w []float32) {
+	n := whole(len(dst), 8)
+	if n > 0 {
+		verticalAVX2(&dst[0], &rows[:(len(w)-1)*pitch+n][0], 4*pitch, &w[0], len(w), n)
+	}
+	verticalGo(dst[n:], rows[n:], pitch, w)
+}
+
+func verticalAffine(dst, rows []float32, pitch int, w []float32, scale, bias float32, stream bool) {
+	n := whole(len(dst), 8)
+	if n > 0 {
+		kernel := verticalAffineAVX2
+		if stream {
+			kernel = verticalAffineStreamAVX2
+		}
+		kernel(&dst[0], &rows[:(len(w)-1)*pitch+n][0], 4*pitch, &w[0], len(w), n, scale, bias)
+	}
+	verticalAffineGo(dst[n:], rows[n:], pitch, w, scale, bias)
+}
+
+func verticalRound(dst, rows []float32, pitch int, w []float32, scale, bias float32, stream bool) {
+	n := whole(len(dst), 8)
+	if n > 0 {
+		kernel := verticalRoundAVX2
+		if stream {
+			kernel = verticalRoundStreamAVX2
+		}
+		kernel(&dst[0], &rows[:(len(w)-1)*pitch+n][0], 4*pitch, &w[0], len(w), n, scale, bias)
+	}
+	verticalRoundGo(dst[n:], rows[n:], pitch, w, scale, bias)
+}
+
+func toRGBAffine(rgb [3][]float32, y, cb, cr []float32, norm *norms, stream bool) {
+	n := whole(len(rgb[0]), 8)
+	if n > 0 {
+		kernel := toRGBAffineAVX2
+		if stream {
+			kernel = toRGBAffineStreamAVX2
+		}
+		kernel(&rgb[0][0], &rgb[1][:n][0], &rgb[2][:n][0], &y[:n][0], &cb[:n][0], &cr[:n][0], n, &norm[0][0][0])
+	}
+	for c := range rgb {
+		rgb[c] = rgb[c][n:]
+	}
+	end := n + len(rgb[0])
+	toRGBAffineGo(rgb, y[n:end], cb[n:end], cr[n:end], norm)
+}
+
+// canStream reports whether rows of w values, the first of them at dst, can be written past the caches.
+func canStream(dst []float32, w int) bool {
+	return useAVX2 && w%8 == 0 && uintptr(unsafe.Pointer(unsafe.SliceData(dst)))%32 == 0
+}
+
+// fence orders what was written past the caches before what follows: the processor may delay such writes beyond
+// the ordinary ones by which the memory is handed over.
+func fence() { fenceSSE() }
+
+func toRGB(y, cb, cr []float32) {
+	n := whole(len(y), 8)
+	if n > 0 {
+		toRGBAVX2(&y[0], &cb[:n][0], &cr[:n][0], n)
+	}
+	toRGBGo(y[n:], cb[n:], cr[n:])
+}
+
+func quantise(row []float32) {
+	n := whole(len(row), 8)
+	if n > 0 {
+		quantiseAVX2(&row[0], n)
+	}
+	quantiseGo(row[n:])
+}
+
+func toBytes(dst []byte, src []float32) {
+	n := whole(len(dst), 8)
+	if n > 0 {
+		toBytesAVX2(&dst[0], &src[:n][0], n)
+	}
+	toBytesGo(dst[n:], src[n:])
+}
+
+func affine(dst, src []float32, scale, bias float32) {
+	n := whole(len(dst), 8)
+	if n > 0 {
+		affineAVX2(&dst[0], &src[:n][0], n, scale, bias)
+	}
+	affineGo(dst[n:], src[n:], scale, bias)
+}
+
+func affineBytes(dst []float32, src []byte, scale, bias float32) {
+	n := whole(len(dst), 8)
+	if n > 0 {
+		affineBytesAVX2(&dst[0], &src[:n][0], n, scale, bias)
+	}
+	affineBytesGo(dst[n:], src[n:], scale, bias)
+}
+
+func split3(a, b, c, src []byte) {
+	n := whole(len(a), 16)
+	if n > 0 {
+		split3AVX2(&a[0], &b[:n][0], &c[:n][0], &src[:3*n][0], n)
+	}
+	split3Go(a[n:], b[n:], c[n:], src[3*n:])
+}
+
+func join3(dst, a, b, c []byte) {
+	n := whole(len(a), 16)
+	if n > 0 {
+		join3AVX2(&dst[:3*n][0], &a[0], &b[:n][0], &c[:n][0], n)
+	}
+	join3Go(dst[3*n:], a[n:], b[n:], c[n:])
+}
+
+func joinFloats(dst, a, b, c []float32) {
+	n := whole(len(a), 8)
+	if n > 0 {
+		joinFloatsAVX2(&dst[:3*n][0], &a[0], &b[:n][0], &c[:n][0], n)
+	}
+	joinFloatsGo(dst[3*n:], a[n:], b[n:], c[n:])
+}
+
+// whole returns how many of n elements the assembly takes, in steps of a power of two.
+func whole(n, step int) int {
+	if !useAVX2 {
+		return 0
+	}
+	return n &^ (step - 1)
+}

@@ -1,0 +1,37 @@
+//go:build amd64 && !noasm
+
+package imaging
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// TestResultsDoNotDependOnAVX2 runs whole resizes with and without the assembly.
+func TestResultsDoNotDependOnAVX2(t *testing.T) {
+	if !useAVX2 {
+		t.Skip("the processor has no AVX2")
+	}
+	defer func() { useAVX2 = true }()
+	rapid.Check(t, func(t *rapid.T) {
+		h, w := rapid.IntRange(1, 120).Draw(t, "h"), rapid.IntRange(1, 120).Draw(t, "w")
+		p := drawPlan(t, h, w)
+		planar := gradient(h, w, rapid.IntRange(1, 2).Draw(t, "v"), rapid.IntRange(1, 2).Draw(t, "h"))
+		rgb := &Image{Pix: noise(h*w*3, 1), Type: Uint8, H: h, W: w, C: 3}
+		out := imageNet()
+		out.CHW, out.Round = rapid.Bool().Draw(t, "chw"), rapid.Bool().Draw(t, "round")
+		n := p.Y.Out * p.X.Out * 3
+		var results [2][2][]float32
+		for i := range results {
+			useAVX2 = i == 0
+			var r Resampler
+			results[i] = [2][]float32{make([]float32, n), make([]float32, n)}
+			require.NoError(t, r.ResizeYCbCr(bytesOf(results[i][0]), planar, p, &out))
+			require.NoError(t, r.ResizeBytes(bytesOf(results[i][1]), rgb, p, &out))
+		}
+		requireBits(t, results[1][0], results[0][0], "planar")
+		requireBits(t, results[1][1], results[0][1], "RGB")
+	})
+}

@@ -1,0 +1,215 @@
+package imaging
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// guarded returns a slice of n elements at a random offset, so that its alignment varies, and a function that reports
+// whether the elements around it have kept their value.
+func guarded[T comparable](t *rapid.T, n int, guard T) ([]T, func() bool) {
+	at := rapid.IntRange(32, 64).Draw(t, "offset")
+	b := make([]T, at+n+64)
+	for i := range b {
+		b[i] = guard
+	}
+	return b[at : at+n : at+n], func() bool {
+		for i, v := range b {
+			if (i < at || i >= at+n) && v != guard {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+func random(t *rapid.T) *rand.Rand {
+	return rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
+}
+
+// fillRandom fills row with values that exceed the range of a byte on both sides, some exactly between integers.
+func fillRandom(rng *rand.Rand, row []float32) {
+	for i := range row {
+		switch rng.IntN(8) {
+		case 0:
+			row[i] = float32(rng.IntN(256)) + 0.5
+		case 1:
+			row[i] = float32(math.Copysign(0, -1))
+		default:
+			row[i] = rng.Float32()*400 - 70
+		}
+	}
+}
+
+func requireBits(t require.TestingT, want, got []float32, what string) {
+	require.Len(t, got, len(want), what)
+	for i := range want {
+		if math.Float32bits(want[i]) != math.Float32bits(got[i]) {
+			require.Failf(t, "values differ", "%s: element %d of %d is %v, the twin has %v", what, i, len(want), got[i], want[i])
+		}
+	}
+}
+
+// TestKernelsEqualTheirTwins compares what runs on this processor with the plain Go functions, bit for bit, for random
+// sizes and alignments, and looks for writes beside the destination.
+func TestKernelsEqualTheirTwins(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 150).Draw(t, "n")
+		rng := random(t)
+		src, _ := guarded[float32](t, n, 0)
+		fillRandom(rng, src)
+		scale, bias := rng.Float32()*4-2, rng.Float32()*10-5
+		want := make([]float32, n)
+		dst, intact := guarded[float32](t, n, 7)
+
+		affineGo(want, src, scale, bias)
+		affine(dst, src, scale, bias)
+		requireBits(t, want, dst, "affine")
+
+		copy(want, src)
+		copy(dst, src)
+		quantiseGo(want)
+		quantise(dst)
+		requireBits(t, want, dst, "quantise")
+
+		pixels, _ := guarded[byte](t, 3*n, 0)
+		for i := range pixels {
+			pixels[i] = byte(rng.Uint32())
+		}
+		affineBytesGo(want, pixels[:n], scale, bias)
+		affineBytes(dst, pixels[:n], scale, bias)
+		requireBits(t, want, dst, "affineBytes")
+		require.True(t, intact(), "a kernel wrote beside its destination")
+
+		wantBytes := make([]byte, n)
+		bytes, bytesIntact := guarded[byte](t, n, 7)
+		toBytesGo(wantBytes, src)
+		toBytes(bytes, src)
+		require.Equal(t, wantBytes, bytes)
+		require.True(t, bytesIntact(), "toBytes wrote beside its destination")
+
+		values, _ := guarded[float32](t, 3*n, 0)
+		fillRandom(rng, values)
+		wantJoined, joinedValues := make([]float32, 3*n), make([]float32, 3*n)
+		joinFloatsGo(wantJoined, values[:n], values[n:2*n], values[2*n:])
+		joinFloats(joinedValues, values[:n], values[n:2*n], values[2*n:])
+		requireBits(t, wantJoined, joinedValues, "joinFloats")
+
+		var planes, wantPlanes [3][]byte
+		var planeIntact [3]func() bool
+		for c := range planes {
+			planes[c], planeIntact[c] = guarded[byte](t, n, 7)
+			wantPlanes[c] = make([]byte, n)
+		}
+		split3Go(wantPlanes[0], wantPlanes[1], wantPlanes[2], pixels)
+		split3(planes[0], planes[1], planes[2], pixels)
+		require.Equal(t, wantPlanes, planes)
+		joined, joinedIntact := guarded[byte](t, 3*n, 7)
+		join3(joined, planes[0], planes[1], planes[2])
+		require.Equal(t, pixels, joined)
+		require.True(t, planeIntact[0]() && planeIntact[1]() && planeIntact[2]() && joinedIntact(), "split3 or join3 wrote beside its destination")
+	})
+}
+
+func TestVerticalKernelsEqualTheirTwins(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n, taps := rapid.IntRange(1, 150).Draw(t, "n"), rapid.IntRange(1, 12).Draw(t, "taps")
+		pitch := n + rapid.IntRange(0, 9).Draw(t, "gap")
+		rng := random(t)
+		rows, _ := guarded[float32](t, taps*pitch, 0)
+		fillRandom(rng, rows)
+		weights := make([]float32, taps)
+		for i := range weights {
+			weights[i] = rng.Float32() - 0.3
+		}
+		scale, bias := rng.Float32()*4-2, rng.Float32()*10-5
+		want := make([]float32, n)
+		dst, intact := guarded[float32](t, n, 7)
+		verticalGo(want, rows, pitch, weights)
+		vertical(dst, rows, pitch, weights)
+		requireBits(t, want, dst, "vertical")
+		verticalAffineGo(want, rows, pitch, weights, scale, bias)
+		verticalAffine(dst, rows, pitch, weights, scale, bias, canStream(dst, n))
+		requireBits(t, want, dst, "verticalAffine")
+		verticalRoundGo(want, rows, pitch, weights, scale, bias)
+		verticalRound(dst, rows, pitch, weights, scale, bias, canStream(dst, n))
+		requireBits(t, want, dst, "verticalRound")
+		require.True(t, intact(), "a kernel wrote beside its destination")
+	})
+}
+
+func TestColourKernelsEqualTheirTwins(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 80).Draw(t, "n")
+		rng := random(t)
+		var in, want, got, out, wantOut [3][]float32
+		var intact [3]func() bool
+		for c := range in {
+			in[c] = make([]float32, n)
+			fillRandom(rng, in[c])
+			want[c] = append(want[c], in[c]...)
+			got[c], _ = guarded[float32](t, n, 0)
+			copy(got[c], in[c])
+			out[c], intact[c] = guarded[float32](t, n, 7)
+			wantOut[c] = make([]float32, n)
+		}
+		toRGBGo(want[0], want[1], want[2])
+		toRGB(got[0], got[1], got[2])
+		for c := range want {
+			requireBits(t, want[c], got[c], "toRGB")
+			copy(want[c], in[c])
+			copy(got[c], in[c])
+		}
+		var norm norms
+		norm.set([3]float32{0.01, 0.02, -3}, [3]float32{1, -2, 0})
+		toRGBAffineGo(wantOut, want[0], want[1], want[2], &norm)
+		toRGBAffine(out, got[0], got[1], got[2], &norm, canStream(out[0], n) && canStream(out[1], n) && canStream(out[2], n))
+		for c := range out {
+			requireBits(t, wantOut[c], out[c], "toRGBAffine")
+			require.True(t, intact[c](), "toRGBAffine wrote beside its destination")
+		}
+	})
+}
+
+// drawAxis returns an axis of a source of n samples: any filter and scale, any region, also beyond the source.
+func drawAxis(t *rapid.T, n int) Axis {
+	start := rapid.IntRange(0, n-1).Draw(t, "start")
+	a := Axis{
+		Out: rapid.IntRange(1, 70).Draw(t, "out"), Start: start, End: rapid.IntRange(start+1, n).Draw(t, "end"),
+		Filter: Filter(rapid.IntRange(0, int(numFilters)-1).Draw(t, "filter")), Antialias: rapid.Bool().Draw(t, "antialias"),
+	}
+	a.Lo = rapid.Float64Range(-5, float64(n)).Draw(t, "lo")
+	a.Hi = a.Lo + rapid.Float64Range(0.1, float64(n)+5).Draw(t, "extent")
+	if rapid.Bool().Draw(t, "mirrored") {
+		return a.Mirror()
+	}
+	return a
+}
+
+func TestHorizontalKernelsEqualTheirTwins(t *testing.T) {
+	var x taps
+	seen := map[string]bool{}
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 300).Draw(t, "n")
+		x.buildHorizontal(drawAxis(t, n))
+		seen[fmt.Sprint(x.lanes, x.wide)] = true
+		rng := random(t)
+		row, _ := guarded[byte](t, n, 0)
+		for i := range row {
+			row[i] = byte(rng.Uint32())
+		}
+		out := x.axis.Out
+		want := make([]float32, out)
+		dst, intact := guarded[float32](t, (out+7)&^7, 7)
+		horizontalGo(want, row, &x)
+		horizontal(dst, row, &x)
+		requireBits(t, want, dst[:out], "horizontal")
+		require.True(t, intact(), "horizontal wrote beside its destination")
+	})
+	require.Len(t, seen, 3, "not every way of summation was met")
+}
