@@ -16,7 +16,10 @@ type Graph struct {
 	values  []value
 	outputs []output
 	randoms uint64
-	err     error
+
+	block      *block // where operators are added now
+	structures int    // If and While so far
+	err        error
 }
 
 // Value is one output of a reader or operator, a sample of which exists while
@@ -58,6 +61,10 @@ type Op struct {
 	// producer's outputs. The new operator's inputs must be producer's and
 	// then this one's without the first.
 	Fuse func(producer *Op) *Op
+
+	// Config tells operators of the same name apart in Pipeline.Fingerprint: all
+	// that decides what the operator makes of its inputs, as text.
+	Config string
 
 	// Detail is a fused operator's private description for further fusing.
 	Detail any
@@ -102,11 +109,17 @@ type node struct {
 	in     []int
 	out    []int
 	dead   bool
+
+	block  *block
+	kind   control
+	owner  int // number of the If or While that a control node is a part of
+	target int // node that control goes to, -1 for the next one
 }
 
 type value struct {
-	spec Spec
-	node int
+	spec  Spec
+	node  int
+	block *block
 }
 
 type output struct {
@@ -141,14 +154,8 @@ func (g *Graph) Add(op Op) []Value {
 	if op.New == nil {
 		g.Fail(op.Name, errors.New("Op.New is missing"))
 	}
-	for i, v := range op.Inputs {
-		if v.g != g && g.err == nil {
-			if v.g == nil {
-				g.Fail(op.Name, fmt.Errorf("input %d is missing", i))
-			} else {
-				g.Fail(op.Name, fmt.Errorf("input %d belongs to another pipeline", i))
-			}
-		}
+	g.checkInputs(op.Name, op.Inputs...)
+	for _, v := range op.Inputs {
 		n.in = append(n.in, v.id)
 	}
 	return g.add(n)
@@ -164,10 +171,10 @@ func (g *Graph) add(n node) []Value {
 			g.Fail(n.op.Name, fmt.Errorf("output %d has %d dimensions, at most %d are possible", i, len(spec.Shape), MaxDims))
 			return make([]Value, len(n.op.Outputs))
 		}
-		n.out = append(n.out, len(g.values))
-		vs[i] = Value{g, len(g.values)}
-		g.values = append(g.values, value{spec, len(g.nodes)})
+		vs[i] = g.newValue(spec, len(g.nodes))
+		n.out = append(n.out, vs[i].id)
 	}
+	n.block, n.target = g.block, -1
 	g.nodes = append(g.nodes, n)
 	return vs
 }
@@ -185,6 +192,9 @@ func (g *Graph) Output(name string, v Value) {
 		return
 	case v.g != g:
 		g.Fail("output "+name, errors.New("the value belongs to another pipeline"))
+		return
+	case g.block.parent != nil || g.values[v.id].block != g.block:
+		g.Fail("output "+name, errors.New("it is inside a branch or loop; return the value from there"))
 		return
 	}
 	for _, o := range g.outputs {

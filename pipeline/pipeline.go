@@ -20,6 +20,8 @@ type Pipeline struct {
 	grain   int
 	pool    memstats.Pool
 
+	fingerprint []string
+
 	mu    sync.Mutex
 	owned bool
 }
@@ -32,7 +34,7 @@ func New(o Options, define func(*Graph)) (*Pipeline, error) {
 	if err := o.validate(); err != nil {
 		return nil, &BuildError{Op: "options", Err: err}
 	}
-	g := &Graph{opt: o}
+	g := &Graph{opt: o, block: &block{}}
 	define(g)
 	switch {
 	case g.err != nil:
@@ -44,17 +46,13 @@ func New(o Options, define func(*Graph)) (*Pipeline, error) {
 	if g.err != nil {
 		return nil, g.err
 	}
-	p := &Pipeline{opt: o, readers: g.readers, values: g.values, outputs: g.outputs}
+	p := &Pipeline{opt: o, readers: g.readers, values: g.values, outputs: g.outputs, fingerprint: g.fingerprint()}
 	prune(g)
 	fuse(g)
 	p.grain = min(16, max(1, o.BatchSize/(4*o.Workers)))
-	for _, n := range g.nodes {
-		if !n.dead {
-			p.nodes = append(p.nodes, n)
-			if n.op.Expensive {
-				p.grain = 1
-			}
-		}
+	p.nodes = alive(g)
+	if slices.ContainsFunc(p.nodes, func(n node) bool { return n.op.Expensive }) {
+		p.grain = 1
 	}
 	if slices.ContainsFunc(p.readers, func(r *Reader) bool { return r.Source == nil }) {
 		p.grain = 1
@@ -62,19 +60,48 @@ func New(o Options, define func(*Graph)) (*Pipeline, error) {
 	return p, nil
 }
 
-// prune marks operators that lead to no output. Readers stay.
+// alive returns the nodes that are left, with targets that fit.
+func alive(g *Graph) []node {
+	var nodes []node
+	place := make([]int, len(g.nodes)+1) // of the first node that is left from here on
+	for i, n := range g.nodes {
+		place[i] = len(nodes)
+		if !n.dead {
+			nodes = append(nodes, n)
+		}
+	}
+	place[len(g.nodes)] = len(nodes)
+	for i := range nodes {
+		if nodes[i].target >= 0 {
+			nodes[i].target = place[nodes[i].target]
+		}
+	}
+	return nodes
+}
+
+// prune marks operators that lead to no output. Readers stay, and all control
+// nodes of an If or While that makes something needed.
 func prune(g *Graph) {
 	needed := make([]bool, len(g.values))
 	for _, o := range g.outputs {
 		needed[o.value] = true
 	}
+	owners := make([]bool, g.structures+1)
 	for i := len(g.nodes) - 1; i >= 0; i-- {
 		n := &g.nodes[i]
-		n.dead = n.reader < 0 && !slices.ContainsFunc(n.out, func(v int) bool { return needed[v] })
+		makes := slices.ContainsFunc(n.out, func(v int) bool { return needed[v] })
+		n.dead = n.reader < 0 && !makes && !(n.owner > 0 && owners[n.owner])
 		if !n.dead {
+			owners[n.owner] = true
 			for _, v := range n.in {
 				needed[v] = true
 			}
+		}
+	}
+	// The end of a loop comes before anything shows that the loop is needed.
+	for i := range g.nodes {
+		if n := &g.nodes[i]; n.owner > 0 && owners[n.owner] {
+			n.dead = false
 		}
 	}
 }
@@ -96,7 +123,7 @@ func fuse(g *Graph) {
 		n := &g.nodes[i]
 		for !n.dead && n.op.Fuse != nil && len(n.in) > 0 {
 			p := &g.nodes[g.values[n.in[0]].node]
-			if p.reader >= 0 || len(p.out) != 1 || uses[p.out[0]] != 1 {
+			if p.reader >= 0 || p.kind != noControl || p.block != n.block || len(p.out) != 1 || uses[p.out[0]] != 1 {
 				break
 			}
 			fused := n.op.Fuse(&p.op)

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 )
@@ -133,6 +134,9 @@ func (g *Graph) addReader(r *Reader, outputs []Spec) []Value {
 	r.setDefaults(len(g.readers))
 	if err := r.validate(); err != nil {
 		g.Fail(r.Name, err)
+	}
+	if g.block.parent != nil {
+		g.Fail(r.Name, errors.New("a reader cannot be in a branch or loop"))
 	}
 	for _, other := range g.readers {
 		if other.Name == r.Name {

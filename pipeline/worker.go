@@ -15,12 +15,15 @@ type worker struct {
 	steps   []step
 	sample  Sample
 	at      int // the step at work, for errors
+	loops   []loopKey
 }
 
 type step struct {
-	kernel  Kernel // nil for a reader
+	kernel  Kernel // nil for a reader and for control
 	reader  int
 	in, out []*Tensor
+	kind    control
+	target  int
 }
 
 func (p *Pipeline) newWorker() (*worker, error) {
@@ -31,14 +34,14 @@ func (p *Pipeline) newWorker() (*worker, error) {
 		w.tensors[i].dtype = p.values[i].spec.DType
 	}
 	for _, n := range p.nodes {
-		s := step{reader: n.reader}
+		s := step{reader: n.reader, kind: n.kind, target: n.target}
 		for _, v := range n.in {
 			s.in = append(s.in, &w.tensors[v])
 		}
 		for _, v := range n.out {
 			s.out = append(s.out, &w.tensors[v])
 		}
-		if n.reader < 0 {
+		if n.reader < 0 && n.kind == noControl {
 			k, err := n.op.New()
 			if err != nil {
 				return nil, &BuildError{Op: n.op.Name, Err: err}
@@ -74,12 +77,18 @@ func (w *worker) run(ctx context.Context, b *Batch, row int, indices []int64, se
 			err = &PanicError{Value: v, Stack: debug.Stack()}
 		}
 	}()
-	for i := range w.steps {
+	w.loops = w.loops[:0]
+	for i := 0; i < len(w.steps); i++ {
 		w.at = i
 		s := &w.steps[i]
 		switch {
 		case s.kernel != nil:
 			err = s.kernel.Run(&w.sample, s.in, s.out)
+		case s.kind != noControl:
+			var jump bool
+			if jump, err = w.control(s); jump {
+				i = s.target - 1
+			}
 		case seqs[s.reader] != nil:
 			err = seqs[s.reader].take(b.seq*int64(p.opt.BatchSize)+int64(row), s.out)
 		default:
@@ -90,6 +99,40 @@ func (w *worker) run(ctx context.Context, b *Batch, row int, indices []int64, se
 		}
 	}
 	return w.deliver(b, row)
+}
+
+// loopKey is what random numbers in a loop depend on.
+type loopKey struct {
+	outside   uint64 // the sample's key around the loop
+	iteration uint64
+}
+
+// control does a control step and reports whether the worker goes to its
+// target.
+func (w *worker) control(s *step) (jump bool, err error) {
+	switch s.kind {
+	case test:
+		x, err := s.in[0].Scalar()
+		return x == 0, err
+	case move:
+		for i, t := range s.in {
+			if err := s.out[i].CopyFrom(t); err != nil {
+				return false, err
+			}
+		}
+		return s.target >= 0, nil
+	case enter:
+		w.loops = append(w.loops, loopKey{outside: w.sample.key})
+	case iterate:
+		l := &w.loops[len(w.loops)-1]
+		l.iteration++
+		w.sample.key = mix(l.outside ^ l.iteration*golden)
+		return false, w.sample.ctx.Err()
+	case leave:
+		w.sample.key = w.loops[len(w.loops)-1].outside
+		w.loops = w.loops[:len(w.loops)-1]
+	}
+	return false, nil
 }
 
 // deliver hands results over that were not written into the batch: ragged
