@@ -10,12 +10,13 @@ import "fmt"
 type control uint8
 
 const (
-	noControl control = iota
-	test              // goes to target if its input is zero
-	move              // copies its inputs to its outputs, then goes to target, if there is one
-	enter             // begins a loop: iterations draw random numbers of their own
-	iterate           // begins an iteration
-	leave             // ends a loop
+	noControl  control = iota
+	test               // goes to target if its input is zero
+	move               // copies its inputs to its outputs, then goes to target, if there is one
+	enter              // begins a loop: iterations draw random numbers of their own
+	iterate            // begins an iteration
+	leave              // ends a loop
+	wholeBatch         // is no part of the region: it works on whole batches
 )
 
 // block is a list of operators that run together: the definition itself, a

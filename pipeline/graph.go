@@ -114,12 +114,14 @@ type node struct {
 	kind   control
 	owner  int // number of the If or While that a control node is a part of
 	target int // node that control goes to, -1 for the next one
+	batch  *BatchOp
 }
 
 type value struct {
 	spec  Spec
 	node  int
 	block *block
+	batch bool // made for whole batches
 }
 
 type output struct {
@@ -155,6 +157,11 @@ func (g *Graph) Add(op Op) []Value {
 		g.Fail(op.Name, errors.New("Op.New is missing"))
 	}
 	g.checkInputs(op.Name, op.Inputs...)
+	for i, v := range op.Inputs {
+		if g.err == nil && g.values[v.id].batch {
+			g.Fail(op.Name, fmt.Errorf("input %d is made for whole batches; operators for single samples come before", i))
+		}
+	}
 	for _, v := range op.Inputs {
 		n.in = append(n.in, v.id)
 	}

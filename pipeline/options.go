@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+
+	"github.com/planktonml/plankton/executor"
+	"github.com/planktonml/plankton/streams"
 )
 
 // Options configures a pipeline. Only BatchSize has no default.
@@ -18,6 +21,16 @@ type Options struct {
 	// follow each other may be fused, and colour is converted after resizing,
 	// which is faster and differs slightly (docs/operators.md).
 	ExactRGB bool
+
+	// Device runs the operators for whole batches that are not on the host; it
+	// stays the caller's. Without one they run on the host. StreamPolicy gives
+	// them their streams, at most StreamBudget where that is not 0.
+	Device       streams.Device
+	StreamPolicy streams.Policy
+	StreamBudget int
+	// Concurrency limits how many operators for whole batches run at once, the
+	// sample region counting as one; default no limit.
+	Concurrency executor.Concurrency
 
 	OnError ErrorPolicy // what becomes of a sample that fails; default Fail
 

@@ -12,13 +12,15 @@ import (
 
 // Pipeline is a compiled pipeline. It has one owner at a time, a loader.
 type Pipeline struct {
-	opt     Options
-	readers []*Reader
-	nodes   []node // in the order of execution, fused, without what nobody needs
-	values  []value
-	outputs []output
-	grain   int
-	pool    memstats.Pool
+	opt      Options
+	readers  []*Reader
+	batchOps []batchNode
+	nodes    []node // in the order of execution, fused, without what nobody needs
+	values   []value
+	outputs  []output
+	shown    int // outputs that have a name; the others are inputs of batchOps
+	grain    int
+	pool     memstats.Pool
 
 	fingerprint []string
 
@@ -50,6 +52,8 @@ func New(o Options, define func(*Graph)) (*Pipeline, error) {
 	prune(g)
 	fuse(g)
 	p.grain = min(16, max(1, o.BatchSize/(4*o.Workers)))
+	p.shown = len(p.outputs)
+	p.takeBatchOps(g)
 	p.nodes = alive(g)
 	if slices.ContainsFunc(p.nodes, func(n node) bool { return n.op.Expensive }) {
 		p.grain = 1
@@ -146,8 +150,8 @@ func (p *Pipeline) Readers() []*Reader { return p.readers }
 // Outputs returns the names of the outputs in the order in which they were
 // added.
 func (p *Pipeline) Outputs() []string {
-	names := make([]string, len(p.outputs))
-	for i, o := range p.outputs {
+	names := make([]string, p.shown)
+	for i, o := range p.outputs[:p.shown] {
 		names[i] = o.name
 	}
 	return names
@@ -164,7 +168,7 @@ func (p *Pipeline) Spec(name string) (Spec, bool) {
 }
 
 func (p *Pipeline) output(name string) int {
-	return slices.IndexFunc(p.outputs, func(o output) bool { return o.name == name })
+	return slices.IndexFunc(p.outputs[:p.shown], func(o output) bool { return o.name == name })
 }
 
 // Memory returns what the pipeline's buffers hold.
@@ -185,7 +189,10 @@ func (p *Pipeline) String() string {
 		}
 		b.WriteByte('\n')
 	}
-	for _, o := range p.outputs {
+	for _, n := range p.batchOps {
+		fmt.Fprintf(&b, "%s, whole batches, %s\n", n.op.Name, n.op.Backend)
+	}
+	for _, o := range p.outputs[:p.shown] {
 		fmt.Fprintf(&b, "output %q: %s\n", o.name, o.spec)
 	}
 	return b.String()

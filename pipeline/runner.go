@@ -64,18 +64,31 @@ func (p *Pipeline) NewRunner(feed Feed) (*Runner, error) {
 }
 
 // compile makes the program of the pipeline: its sample region is one node,
-// which starts in the order of the batches and is finished by the workers.
+// which starts in the order of the batches and is finished by the workers; the
+// operators for whole batches come behind.
 func (r *Runner) compile() error {
 	g := executor.NewGraph()
 	batch := g.Add("region", executor.Op{
 		Run: r.region.begin, Outputs: 1, Async: true, Order: executor.InOrder,
 	})
-	g.Output("batch", batch.Out(0))
+	last, err := r.region.addBatchOps(g, batch.Out(0))
+	if err != nil {
+		return err
+	}
+	g.Output("batch", last)
 	program, err := executor.Compile(g, executor.CompileOptions{})
 	if err != nil {
 		return err
 	}
-	r.exec, err = executor.New(program, executor.Options{Workers: 1})
+	o := r.p.opt
+	workers := 1 // the region has its own
+	if len(r.p.batchOps) > 0 {
+		workers = o.Workers
+	}
+	r.exec, err = executor.New(program, executor.Options{
+		Workers: workers, Concurrency: o.Concurrency,
+		Device: o.Device, StreamPolicy: o.StreamPolicy, StreamBudget: o.StreamBudget,
+	})
 	return err
 }
 

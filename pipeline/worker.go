@@ -67,7 +67,7 @@ func (w *worker) run(ctx context.Context, b *Batch, row int, indices []int64, se
 	for i := range p.outputs {
 		o := &p.outputs[i]
 		t := &w.tensors[o.value]
-		if b.outs[i].alias == i && b.outs[i].dense != nil {
+		if b.outs[i].alias == i && b.outs[i].dense != nil && !p.batchMade(i) {
 			t.bindRow(b.outs[i].row(row), &o.spec)
 		}
 	}
@@ -142,6 +142,7 @@ func (w *worker) deliver(b *Batch, row int) error {
 		o := &b.outs[i]
 		t := &w.tensors[w.p.outputs[i].value]
 		switch {
+		case w.p.batchMade(i):
 		case o.alias != i:
 			if o.dense != nil {
 				copy(o.row(row), t.data)
