@@ -1,0 +1,148 @@
+package jpeg
+
+import (
+	"bytes"
+	"fmt"
+	"image"
+)
+
+// Limits bound what a decoder accepts. A file beyond them is refused with
+// [ErrTooLarge] before any buffer for it is allocated.
+type Limits struct {
+	// MaxPixels bounds width × height as the header has it; 0 means 1<<28.
+	MaxPixels int64
+	// MaxBytes bounds the buffers for one picture, see [Header.Bytes]; 0 means
+	// 1<<30.
+	MaxBytes int64
+}
+
+// A Decoder decodes one picture after the other and keeps its tables and buffers in
+// between: once they fit, sequential and progressive files alike are decoded
+// without allocation. The zero value is ready for use. A Decoder holds no reference
+// to the data after a call and must not be used by two goroutines at once.
+type Decoder struct {
+	Limits Limits
+
+	// Tolerant makes the decoder go on, as libjpeg does, where the coded data are
+	// damaged or end early: what is missing is mid-grey, or as coarse as the scans
+	// so far have it, and [Decoder.Damage] tells. Damaged headers are errors still.
+	Tolerant bool
+
+	frame  frame
+	reader bitReader
+	dc     tableCache[dcTable, *dcTable]
+	ac     tableCache[acTable, *acTable]
+	sym    tableCache[symbolTable, *symbolTable]
+
+	geo    geometry
+	scan   scan
+	block  scratchBlock
+	coefs  [maxComponents][]block // of progressive files
+	planes Planes                 // of Pixels
+	rows   rowBuffers
+	damage error
+}
+
+// Header reads the header of a file without decoding it.
+func (d *Decoder) Header(data []byte) (Header, error) {
+	if _, _, err := d.frame.start(data); err != nil {
+		return Header{}, err
+	}
+	defer d.forget()
+	return d.frame.Header, d.checkPixels()
+}
+
+// Damage returns the first error that the last call went past because the decoder
+// is Tolerant, or nil.
+func (d *Decoder) Damage() error { return d.damage }
+
+// Planes decodes the components of a region, given in full-size pixels before
+// Orientation, into dst. The region is clipped to the picture; one without pixels
+// is an error. reduce is 1, 2, 4 or 8: the picture is decoded at 1/reduce of its size
+// by smaller inverse DCTs.
+//
+// The errors are [*FormatError], and ones that wrap [ErrUnsupported] and
+// [ErrTooLarge]. A file without its end marker counts as cut short even if the
+// region comes before. After an error the content of dst is undefined.
+func (d *Decoder) Planes(dst *Planes, data []byte, region image.Rectangle, reduce int) error {
+	switch reduce {
+	case 1, 2, 4, 8:
+	default:
+		return fmt.Errorf("jpeg: reduce is %d, want 1, 2, 4 or 8", reduce)
+	}
+	sos, pos, err := d.frame.start(data)
+	if err != nil {
+		return err
+	}
+	defer d.forget()
+	return d.decode(dst, data, sos, pos, region, reduce)
+}
+
+// decode decodes a region of the file whose first scan has the header sos and
+// starts at pos.
+func (d *Decoder) decode(dst *Planes, data, sos []byte, pos int, region image.Rectangle, reduce int) error {
+	d.damage = nil
+	h := &d.frame.Header
+	if err := d.checkPixels(); err != nil {
+		return err
+	}
+	clipped := region.Intersect(image.Rect(0, 0, h.Width, h.Height))
+	if clipped.Empty() {
+		return fmt.Errorf("jpeg: region %v has no pixel in a picture of %d×%d", region, h.Width, h.Height)
+	}
+	if need, limit := h.Bytes(clipped, reduce), or(d.Limits.MaxBytes, 1<<30); need > limit {
+		return fmt.Errorf("jpeg: %w: decoding takes %d bytes of buffers, the limit is %d (Limits.MaxBytes)", ErrTooLarge, need, limit)
+	}
+	if err := d.checkEnd(data, pos); err != nil {
+		return err
+	}
+	d.geo = h.layout(clipped, reduce)
+	dst.prepare(h, clipped, &d.geo)
+	if h.Progressive {
+		return d.progressive(dst, data, sos, pos)
+	}
+	return d.sequential(dst, data, sos, pos)
+}
+
+func or(v, unset int64) int64 {
+	if v == 0 {
+		return unset
+	}
+	return v
+}
+
+func (d *Decoder) checkPixels() error {
+	h, limit := &d.frame.Header, or(d.Limits.MaxPixels, 1<<28)
+	if n := int64(h.Width) * int64(h.Height); n > limit {
+		return fmt.Errorf("jpeg: %w: %d×%d is %d pixels, the limit is %d (Limits.MaxPixels)", ErrTooLarge, h.Width, h.Height, n, limit)
+	}
+	return nil
+}
+
+var endMarker = []byte{0xFF, markerEOI}
+
+// checkEnd looks for the end marker, so that whether a file counts as cut short
+// does not depend on the region. Coded data cannot contain it.
+func (d *Decoder) checkEnd(data []byte, pos int) error {
+	if bytes.LastIndex(data[pos:], endMarker) >= 0 {
+		return nil
+	}
+	return d.damaged(&FormatError{Offset: len(data), What: "the file ends without an end marker: it is cut short"})
+}
+
+// damaged returns err, or nil after taking note of it if the decoder is tolerant.
+func (d *Decoder) damaged(err error) error {
+	if !d.Tolerant {
+		return err
+	}
+	if d.damage == nil {
+		d.damage = err
+	}
+	return nil
+}
+
+// forget drops what aliases the file.
+func (d *Decoder) forget() {
+	d.frame.huff = [2][4][]byte{}
+	d.reader.data = nil
+}

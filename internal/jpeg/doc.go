@@ -1,0 +1,27 @@
+// Package jpeg decodes JPEG (ITU-T T.81) for training: only the region that is
+// asked for, into buffers that are used again, as component planes or as exact
+// pixels.
+//
+// [Decoder.Planes] yields the samples as the file stores them, chroma
+// subsampled, at 1/1, 1/2, 1/4 or 1/8 of the size; converting colour after the
+// resize is far cheaper than before. [Decoder.Pixels] yields packed RGB and its
+// kin, bit for bit what libjpeg-turbo's default decoding yields (accurate
+// integer IDCT, triangle-filtered chroma upsampling, integer colour tables). In
+// both a region is the crop of the full picture, bit for bit.
+//
+// Huffman-coded sequential and progressive files with 8 bits per sample and one,
+// three or four components are read: grey, YCbCr, RGB, CMYK and YCCK, any
+// sampling factors in which the largest is a multiple of the others, restart
+// intervals, 16-bit quantisation tables and several scans. Anything else is
+// refused with [ErrUnsupported] and its name.
+//
+// A sequential scan is read through a window of fixed size, stops after the
+// region's last row of blocks and skips restart intervals outside the region.
+// Progressive files, and they alone, need memory for every coefficient of the
+// picture; [Header.Bytes] says beforehand how much a call needs, and [Limits]
+// refuses it before anything is allocated.
+//
+// The inverse DCT, the chroma upsampling and the colour conversion have AVX2
+// versions that agree with their plain Go twins bit for bit; the build tag noasm
+// leaves them out. Other processors than amd64 run the twins.
+package jpeg

@@ -1,0 +1,150 @@
+package jpeg
+
+import "encoding/binary"
+
+// decodeDC reads a DC difference.
+func (r *bitReader) decodeDC(t *dcTable) int32 {
+	r.load()
+	e := t.fast[r.bits>>(64-dcBits)]
+	size, length := uint8(e>>16), uint(uint8(e>>8))
+	if e == 0 {
+		size, length = t.symbol(uint32(r.bits >> 48))
+	}
+	r.drop(length)
+	return r.receive(uint(size))
+}
+
+// drop takes the code of the given length; a length past the longest says that
+// there was none.
+func (r *bitReader) drop(length uint) {
+	r.bad = r.bad || length > maxCodeLength
+	r.bits <<= length & 63
+	r.n -= length
+}
+
+// receive returns the value in the next size bits, up to 15.
+func (r *bitReader) receive(size uint) int32 {
+	v := extend(int32(r.bits>>1>>((63-size)&63)), size)
+	r.bits <<= size & 63
+	r.n -= size
+	return v
+}
+
+// decodeBlockGeneric reads the coefficients of a block into b, which is zero before.
+// If dst is not nil it writes the 8×8 samples there and clears b.
+func decodeBlockGeneric(r *bitReader, c *scanComponent, b *scratchBlock, dst []uint8) {
+	c.pred += r.decodeDC(c.dc)
+	b[0] = int16(c.pred)
+	anyAC := decodeAC(r, c.ac, b)
+	switch {
+	case dst == nil:
+	case anyAC:
+		idctGeneric(dst, c.stride, (*block)(b[:blockSize]), c.quant)
+	default:
+		idctFlat(dst, c.stride, 8, b[0]*c.quant[0])
+		b[0] = 0
+	}
+}
+
+// decodeAC reads the AC coefficients of a block and reports whether there are any.
+func decodeAC(r *bitReader, ac *acTable, b *scratchBlock) bool {
+	bits, n, pos := r.bits, r.n, r.pos
+	k := uint8(1)
+	for {
+		bits |= binary.BigEndian.Uint64(r.window[pos:]) >> (n & 63)
+		pos += int(63-n) >> 3
+		n |= 56
+
+		e := ac.fast[bits>>(64-acBits)]
+		k += e.advance1()
+		b[zigzag[k]&127] = e.value1()
+		if k >= blockSize {
+			if k >= advanceEscape {
+				r.bits, r.n, r.pos = bits, n, pos
+				var value int16
+				k, value = r.decodeLong(ac, e, k-advanceEscape)
+				b[zigzag[k]&127] = value
+				bits, n = r.bits, r.n
+				if k < blockSize {
+					continue
+				}
+				e = 0
+			}
+			bits <<= e.length1() & 63
+			n -= e.length1()
+			break
+		}
+		bits <<= e.length() & 63
+		n -= e.length()
+		k += e.advance2()
+		b[zigzag[k]&127] = e.value2()
+		if k >= blockSize {
+			break
+		}
+	}
+	r.bits, r.n, r.pos = bits, n, pos
+	r.bad = r.bad || k > blockSize && k < advanceEnd
+	return k != advanceEnd+1
+}
+
+// decodeLong reads a coefficient that its table entry, an escape, does not hold,
+// and returns its value and the counter after it.
+func (r *bitReader) decodeLong(t *acTable, e acEntry, k uint8) (uint8, int16) {
+	symbol, length := uint8(e.value1()), e.length1()
+	if length == 0 {
+		symbol, length = t.symbol(uint32(r.bits >> 48))
+	}
+	r.drop(length)
+	run, size := symbol>>4, uint(symbol&15)
+	switch {
+	case size != 0:
+		return k + run + 1, int16(r.receive(size))
+	case run == 15:
+		return k + 16, 0
+	}
+	return k + advanceEnd, 0
+}
+
+// skipMCUGeneric reads past the blocks of an MCU, given their components.
+func skipMCUGeneric(r *bitReader, comps []*scanComponent) {
+	for _, c := range comps {
+		c.pred += r.decodeDC(c.dc)
+		skipAC(r, c.ac)
+	}
+}
+
+// skipAC reads past the AC coefficients of a block.
+func skipAC(r *bitReader, ac *acTable) {
+	bits, n, pos := r.bits, r.n, r.pos
+	k := uint8(1)
+	for {
+		bits |= binary.BigEndian.Uint64(r.window[pos:]) >> (n & 63)
+		pos += int(63-n) >> 3
+		n |= 56
+
+		e := ac.fast[bits>>(64-acBits)]
+		first := k + e.advance1()
+		k = first + e.advance2()
+		if k < blockSize || first < blockSize {
+			bits <<= e.length() & 63
+			n -= e.length()
+			if k < blockSize {
+				continue
+			}
+			break
+		}
+		if k < advanceEscape {
+			bits <<= e.length1() & 63
+			n -= e.length1()
+			break
+		}
+		r.bits, r.n, r.pos = bits, n, pos
+		k, _ = r.decodeLong(ac, e, k-advanceEscape)
+		bits, n = r.bits, r.n
+		if k >= blockSize {
+			break
+		}
+	}
+	r.bits, r.n, r.pos = bits, n, pos
+	r.bad = r.bad || k > blockSize && k < advanceEnd
+}
