@@ -1,0 +1,149 @@
+package ops
+
+import (
+	"fmt"
+
+	"github.com/planktonml/plankton/internal/imaging"
+	"github.com/planktonml/plankton/pipeline"
+)
+
+// ImageNetMean and ImageNetStd are the channel means and deviations of the
+// ImageNet training set in R, G, B order, for pixels 0 … 255.
+var (
+	ImageNetMean = []float64{0.485 * 255, 0.456 * 255, 0.406 * 255}
+	ImageNetStd  = []float64{0.229 * 255, 0.224 * 255, 0.225 * 255}
+)
+
+// CropMirrorNormalizeOptions configures CropMirrorNormalize.
+type CropMirrorNormalizeOptions struct {
+	CropOptions // what is cut out; Fill is in the units of the output
+
+	Mirror    pipeline.Value  // not 0: reverse the columns; default no
+	Mean, Std []float64       // one, or one per channel; default 0 and 1
+	Scale     float64         // default 1
+	Shift     float64         // default 0
+	DType     pipeline.DType  // default Float32; integers are rounded and saturate
+	Layout    pipeline.Layout // CHW, the default, or HWC
+	PadOutput bool            // add zero channels up to a power of two
+}
+
+// CropMirrorNormalize cuts a region out of a picture, mirrors it if asked, and
+// turns values into (value − Mean) / Std · Scale + Shift, ready for a network.
+func CropMirrorNormalize(g *pipeline.Graph, v pipeline.Value, o CropMirrorNormalizeOptions) pipeline.Value {
+	const name = "crop_mirror_normalize"
+	in := picture(g, name, v)
+	if g.Err() != nil {
+		return pipeline.Value{}
+	}
+	if o.Scale == 0 {
+		o.Scale = 1
+	}
+	if o.DType == 0 {
+		o.DType = pipeline.Float32
+	}
+	if o.Layout == "" {
+		o.Layout = pipeline.CHW
+	}
+	channels := in.Shape[2]
+	o.CropOptions.check(g, name, in)
+	element(g, name, o.DType)
+	switch {
+	case o.Layout != pipeline.CHW && o.Layout != pipeline.HWC:
+		g.Fail(name, fmt.Errorf("the layout is %q; CHW and HWC are possible", o.Layout))
+	case o.PadOutput && channels < 0:
+		g.Fail(name, fmt.Errorf("PadOutput needs a known number of channels; the input is %s", in))
+	}
+	perChannel(g, name, "Mean", o.Mean, channels)
+	perChannel(g, name, "Std", o.Std, channels)
+	for _, s := range o.Std {
+		if s == 0 {
+			g.Fail(name, fmt.Errorf("Std holds a zero; values would become infinite"))
+		}
+	}
+	a := newArgs(g, name, v)
+	k := cmn{
+		window: newWindow(a, o.CropOptions), mirror: a.number("Mirror", o.Mirror, 0), to: o.DType, pad: o.PadOutput, layout: o.Layout,
+		spec: imaging.CMNSpec{
+			Fill: float32s(o.Fill), Mean: float32s(o.Mean), Std: float32s(o.Std),
+			Scale: float32(o.Scale), Shift: float32(o.Shift), DstCHW: o.Layout == pipeline.CHW,
+		},
+	}
+	h, w := k.window.known(in)
+	spec := pipeline.Spec{DType: o.DType, Layout: o.Layout, Shape: []int{h, w, k.channels(channels)}}
+	if o.Layout == pipeline.CHW {
+		spec.Shape = []int{k.channels(channels), h, w}
+	}
+	return one(g, pipeline.Op{
+		Name: name, Inputs: a.inputs, Outputs: []pipeline.Spec{spec},
+		New:       func() (pipeline.Kernel, error) { k := k; return &k, nil },
+		Expensive: true,
+		Config:    fmt.Sprintf("%+v mirror=%+v %v %v pad=%t %+v", k.window, k.mirror, k.to, k.layout, k.pad, k.spec),
+		Fuse:      func(p *pipeline.Op) *pipeline.Op { return fuseResize(p, k, channels, a.inputs, spec) },
+	})
+}
+
+// cmn is the kernel of CropMirrorNormalize.
+type cmn struct {
+	window window
+	mirror arg
+	to     pipeline.DType
+	layout pipeline.Layout
+	pad    bool
+	spec   imaging.CMNSpec
+	work   imaging.CropMirrorNormalizer
+}
+
+// channels returns the channels of the output for an input of c.
+func (k *cmn) channels(c int) int {
+	if !k.pad || c < 1 {
+		return c
+	}
+	n := 1
+	for n < c {
+		n *= 2
+	}
+	return n
+}
+
+func (k *cmn) Run(_ *pipeline.Sample, in, out []*pipeline.Tensor) error {
+	h, w, c, err := shape3(in[0])
+	if err != nil {
+		return err
+	}
+	s := &k.spec
+	if s.Y, s.X, s.H, s.W, err = k.window.at(in, h, w); err != nil {
+		return err
+	}
+	mirror, err := k.mirror.of(in)
+	if err != nil {
+		return err
+	}
+	s.Mirror, s.DstC = mirror != 0, k.channels(c)
+	var dst []byte
+	if s.DstCHW {
+		dst, err = out[0].Resize(s.DstC, s.H, s.W)
+	} else {
+		dst, err = out[0].Resize(s.H, s.W, s.DstC)
+	}
+	if err != nil {
+		return err
+	}
+	out[0].SetLayout(k.layout)
+	src := imaging.Image{Pix: in[0].Bytes(), Type: dtype(in[0].DType()), H: h, W: w, C: c}
+	return plain(k.work.Apply(dst, dtype(k.to), &src, s))
+}
+
+// perChannel checks a list of one value or one per channel.
+func perChannel(g *pipeline.Graph, op, field string, list []float64, channels int) {
+	if n := len(list); n > 1 && channels >= 0 && n != channels {
+		g.Fail(op, fmt.Errorf("%s has %d values for %d channels; one, or one per channel, is wanted", field, n, channels))
+	}
+}
+
+func float32s(xs []float64) []float32 {
+	out := make([]float32, len(xs))
+	for i, x := range xs {
+		out[i] = float32(x)
+	}
+	return out
+}

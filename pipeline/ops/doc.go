@@ -1,0 +1,92 @@
+// Package ops holds the operators of a pipeline under the names of NVIDIA
+// DALI's, which they follow: docs/operators.md says what agrees and what does
+// not. Each adds itself to a graph and returns its output; a mistake, such as a
+// picture operator on a label, comes out of pipeline.New and names the operator.
+//
+// Pictures are uint8 H×W×C (layout HWC) unless an operator says otherwise,
+// values 0 … 255. Sizes are in pixels, height before width. An option of type
+// pipeline.Value takes a number per sample, such as the result of CoinFlip;
+// Constant makes one of a fixed number, and none means the option's default.
+package ops
+
+import (
+	"errors"
+	"fmt"
+	"unsafe"
+
+	"github.com/planktonml/plankton/internal/imaging"
+	"github.com/planktonml/plankton/pipeline"
+)
+
+// dtype returns the element type under the name that the kernels use.
+func dtype(t pipeline.DType) imaging.DType { return imaging.DType(t) }
+
+// given checks that the input v is there.
+func given(g *pipeline.Graph, op string, v pipeline.Value) {
+	if !v.Set() {
+		g.Fail(op, errors.New("the input is missing"))
+	}
+}
+
+// element checks that t is an element type.
+func element(g *pipeline.Graph, op string, t pipeline.DType) {
+	if t.Size() == 0 {
+		g.Fail(op, fmt.Errorf("DType is %v, which is no element type", t))
+	}
+}
+
+// picture checks that v is a picture in HWC order and returns what is known of
+// it.
+func picture(g *pipeline.Graph, op string, v pipeline.Value) pipeline.Spec {
+	given(g, op, v)
+	s := v.Spec()
+	switch {
+	case g.Err() != nil:
+	case len(s.Shape) != 3 || (s.Layout != pipeline.HWC && s.Layout != ""):
+		g.Fail(op, fmt.Errorf("the input is %s; a picture H×W×C (layout HWC) is wanted: decode it first", s))
+	}
+	return s
+}
+
+// pictureSpec returns the spec of a picture; negative extents are not known.
+func pictureSpec(t pipeline.DType, h, w, c int) pipeline.Spec {
+	return pipeline.Spec{DType: t, Layout: pipeline.HWC, Shape: []int{h, w, c}}
+}
+
+// one adds an operator with one output.
+func one(g *pipeline.Graph, op pipeline.Op) pipeline.Value { return g.Add(op)[0] }
+
+// each makes a New of a kernel that has no state.
+func each(run func(c *pipeline.Sample, in, out []*pipeline.Tensor) error) func() (pipeline.Kernel, error) {
+	return func() (pipeline.Kernel, error) { return pipeline.KernelFunc(run), nil }
+}
+
+// shape3 returns the extents of a picture.
+func shape3(t *pipeline.Tensor) (h, w, c int, err error) {
+	s := t.Shape()
+	if len(s) != 3 {
+		return 0, 0, 0, fmt.Errorf("the input has shape %v, a picture H×W×C is wanted", s)
+	}
+	return s[0], s[1], s[2], nil
+}
+
+// plain returns a kernel's error without the operator's name, which the
+// pipeline adds.
+func plain(err error) error {
+	if err == nil {
+		return nil
+	}
+	var bad *imaging.ArgumentError // on the heap, so behind the return of the common case
+	if errors.As(err, &bad) {
+		return errors.New(bad.What)
+	}
+	return err
+}
+
+// bytesOf returns the memory of a slice.
+func bytesOf[T pipeline.Element](s []T) []byte {
+	if len(s) == 0 {
+		return nil
+	}
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(s[0])))
+}

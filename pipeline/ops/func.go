@@ -1,0 +1,22 @@
+package ops
+
+import "github.com/planktonml/plankton/pipeline"
+
+// FuncOptions configures Func.
+type FuncOptions struct {
+	Name      string          // in errors and statistics; default "func"
+	Outputs   []pipeline.Spec // what the function makes, one entry per output
+	Expensive bool            // takes more than some microseconds per sample
+	Config    string          // stands for the function in pipeline.Pipeline.Fingerprint; change it when its results change
+}
+
+// Func adds a function of the user's own. It is called once per sample, by
+// several workers at once, with one tensor per input and output; it gives every
+// output its shape with Resize and writes it. Out tensors of a known shape are
+// rows of the batch: what is written there is what the consumer reads.
+func Func(g *pipeline.Graph, o FuncOptions, f func(c *pipeline.Sample, in, out []*pipeline.Tensor) error, inputs ...pipeline.Value) []pipeline.Value {
+	if o.Name == "" {
+		o.Name = "func"
+	}
+	return g.Add(pipeline.Op{Name: o.Name, Inputs: inputs, Outputs: o.Outputs, New: each(f), Expensive: o.Expensive, Config: o.Config})
+}

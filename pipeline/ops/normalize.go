@@ -1,0 +1,107 @@
+package ops
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/planktonml/plankton/internal/imaging"
+	"github.com/planktonml/plankton/pipeline"
+)
+
+// NormalizeOptions configures Normalize.
+type NormalizeOptions struct {
+	Axes         []int          // dimensions over which mean and deviation are taken; default all
+	AxisNames    string         // the same by their names in the layout, as "HW"
+	Mean, StdDev pipeline.Value // instead of those of the data
+	DDoF         int            // subtracted from the count in the variance
+	Epsilon      float64        // added to the variance
+	Scale        float64        // deviation of the result; default 1
+	Shift        float64        // mean of the result
+	DType        pipeline.DType // default Float32
+}
+
+// Normalize subtracts the mean of a sample and divides by its standard
+// deviation: (x − mean) / √(variance + Epsilon) · Scale + Shift. The shape stays.
+func Normalize(g *pipeline.Graph, v pipeline.Value, o NormalizeOptions) pipeline.Value {
+	const name = "normalize"
+	spec := v.Spec()
+	if o.Scale == 0 {
+		o.Scale = 1
+	}
+	if o.DType == 0 {
+		o.DType = pipeline.Float32
+	}
+	given(g, name, v)
+	element(g, name, o.DType)
+	switch {
+	case o.AxisNames != "" && o.Axes != nil:
+		g.Fail(name, errors.New("give Axes or AxisNames, not both"))
+	case (o.AxisNames != "" || o.Axes != nil) && o.Mean.Set() && o.StdDev.Set():
+		g.Fail(name, errors.New("axes are given, but with Mean and StdDev nothing is computed along them; leave one of the three out"))
+	case o.DDoF < 0 || !(o.Epsilon >= 0):
+		g.Fail(name, fmt.Errorf("DDoF is %d and Epsilon %g; they must not be negative", o.DDoF, o.Epsilon))
+	}
+	for _, c := range o.AxisNames {
+		i := strings.IndexRune(string(spec.Layout), c)
+		if i < 0 {
+			g.Fail(name, fmt.Errorf("axis %q is not in the layout %q of the input", c, spec.Layout))
+		}
+		o.Axes = append(o.Axes, i)
+	}
+	for n, i := range o.Axes {
+		switch {
+		case i < 0 || i >= len(spec.Shape):
+			g.Fail(name, fmt.Errorf("axis %d is not one of the %d dimensions of the input", i, len(spec.Shape)))
+		case slices.Contains(o.Axes[:n], i):
+			g.Fail(name, fmt.Errorf("axis %d is named twice", i))
+		}
+	}
+	a := newArgs(g, name, v)
+	k := normalize{
+		mean: a.number("Mean", o.Mean, 0), stddev: a.number("StdDev", o.StdDev, 0), to: o.DType,
+		spec: imaging.NormalizeSpec{
+			Axes: o.Axes, DDoF: o.DDoF, Epsilon: float32(o.Epsilon), Scale: float32(o.Scale), Shift: float32(o.Shift),
+		},
+	}
+	spec.DType = o.DType
+	return one(g, pipeline.Op{
+		Name: name, Inputs: a.inputs, Outputs: []pipeline.Spec{spec},
+		New:    func() (pipeline.Kernel, error) { k := k; return &k, nil },
+		Config: fmt.Sprintf("mean=%+v stddev=%+v %v %+v", k.mean, k.stddev, k.to, k.spec),
+	})
+}
+
+type normalize struct {
+	mean, stddev arg
+	to           pipeline.DType
+	spec         imaging.NormalizeSpec
+	given        [2]float32
+	work         imaging.Normalizer
+}
+
+func (k *normalize) Run(_ *pipeline.Sample, in, out []*pipeline.Tensor) error {
+	dst, err := out[0].Resize(in[0].Shape()...)
+	if err != nil {
+		return err
+	}
+	out[0].SetLayout(in[0].Layout())
+	for i, a := range []arg{k.mean, k.stddev} {
+		if a.at != 0 {
+			x, err := a.of(in)
+			if err != nil {
+				return err
+			}
+			k.given[i] = float32(x)
+		}
+	}
+	k.spec.Mean, k.spec.StdDev = nil, nil
+	if k.mean.at != 0 {
+		k.spec.Mean = &k.given[0]
+	}
+	if k.stddev.at != 0 {
+		k.spec.StdDev = &k.given[1]
+	}
+	return plain(k.work.Apply(dst, dtype(k.to), in[0].Bytes(), dtype(in[0].DType()), in[0].Shape(), &k.spec))
+}

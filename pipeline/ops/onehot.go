@@ -1,0 +1,105 @@
+package ops
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/planktonml/plankton/internal/imaging"
+	"github.com/planktonml/plankton/pipeline"
+)
+
+// OneHotOptions configures OneHot.
+type OneHotOptions struct {
+	Classes int            // length of the vectors; default what the reader knows of its labels
+	On, Off float64        // values for the class and for the others; default 1 and 0 where both are 0
+	DType   pipeline.DType // default Float32
+	Axis    *int           // dimension of the classes in the output; default the last one
+
+	// IgnoreUnknown gives labels outside 0 … Classes-1 a vector of Off alone,
+	// as NVIDIA DALI does. By default such a label is the sample's error.
+	IgnoreUnknown bool
+}
+
+// OneHot turns integer labels into vectors that are On at the label and Off
+// elsewhere: a scalar label into a vector of Classes elements, an array of
+// labels into an array with one more dimension.
+func OneHot(g *pipeline.Graph, label pipeline.Value, o OneHotOptions) pipeline.Value {
+	const name = "one_hot"
+	in := label.Spec()
+	if o.Classes == 0 {
+		o.Classes = in.Classes
+	}
+	if o.On == 0 && o.Off == 0 {
+		o.On = 1
+	}
+	if o.DType == 0 {
+		o.DType = pipeline.Float32
+	}
+	axis := len(in.Shape)
+	if o.Axis != nil {
+		axis = *o.Axis
+	}
+	given(g, name, label)
+	element(g, name, o.DType)
+	switch {
+	case o.Classes == 0:
+		g.Fail(name, errors.New("the reader does not know the number of classes: set Classes"))
+	case o.Classes < 0:
+		g.Fail(name, fmt.Errorf("Classes is %d; it must be positive", o.Classes))
+	case axis < 0 || axis > len(in.Shape):
+		g.Fail(name, fmt.Errorf("Axis is %d; labels of %d dimensions allow 0 … %d", axis, len(in.Shape), len(in.Shape)))
+	case in.DType == pipeline.Float16 || in.DType == pipeline.Float32 || in.DType == pipeline.Float64:
+		g.Fail(name, fmt.Errorf("the labels are %s; integers are wanted", in))
+	}
+	if g.Err() != nil {
+		return pipeline.Value{}
+	}
+	spec := pipeline.Spec{DType: o.DType, Shape: slices.Insert(slices.Clone(in.Shape), axis, o.Classes)}
+	return one(g, pipeline.Op{
+		Name: name, Inputs: []pipeline.Value{label}, Outputs: []pipeline.Spec{spec},
+		New:    func() (pipeline.Kernel, error) { return &oneHot{o: o, axis: axis}, nil },
+		Config: fmt.Sprintf("on=%g off=%g axis=%d ignore_unknown=%t", o.On, o.Off, axis, o.IgnoreUnknown),
+	})
+}
+
+type oneHot struct {
+	o      OneHotOptions
+	axis   int
+	labels []int64
+	shape  []int
+	row    []float64
+}
+
+func (k *oneHot) Run(_ *pipeline.Sample, in, out []*pipeline.Tensor) error {
+	shape := in[0].Shape()
+	k.shape = append(append(append(k.shape[:0], shape[:k.axis]...), k.o.Classes), shape[k.axis:]...)
+	mem, err := out[0].Resize(k.shape...)
+	if err != nil {
+		return err
+	}
+	n := in[0].Len()
+	k.labels = slices.Grow(k.labels[:0], n)[:n]
+	if err := imaging.Cast(bytesOf(k.labels), imaging.Int64, in[0].Bytes(), dtype(in[0].DType())); err != nil {
+		return err
+	}
+	if !k.o.IgnoreUnknown {
+		for _, label := range k.labels {
+			if label < 0 || label >= int64(k.o.Classes) {
+				return fmt.Errorf("label %d is outside the classes 0 … %d", label, k.o.Classes-1)
+			}
+		}
+	}
+	inner := 1
+	for _, d := range shape[k.axis:] {
+		inner *= d
+	}
+	if k.o.DType == pipeline.Float32 {
+		return imaging.OneHot(out[0].Float32s(), k.labels, k.o.Classes, inner, float32(k.o.On), float32(k.o.Off))
+	}
+	k.row = slices.Grow(k.row[:0], n*k.o.Classes)[:n*k.o.Classes]
+	if err := imaging.OneHot(k.row, k.labels, k.o.Classes, inner, k.o.On, k.o.Off); err != nil {
+		return err
+	}
+	return imaging.Cast(mem, dtype(k.o.DType), bytesOf(k.row), imaging.Float64)
+}

@@ -1,0 +1,169 @@
+package ops
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"image"
+
+	"github.com/planktonml/plankton/internal/imaging"
+	"github.com/planktonml/plankton/internal/jpeg"
+)
+
+// picturefile is one encoded picture in the orientation in which it is shown. JPEG
+// is decoded region by region, other formats are decoded whole by open.
+type picturefile struct {
+	h, w int // upright
+
+	data   []byte // of a JPEG file, nil for other formats
+	header jpeg.Header
+	jpeg   jpeg.Decoder
+	planes jpeg.Planes
+	raw    []byte // a region before it is turned upright
+
+	other raster      // a picture of another format
+	size  image.Point // of the stored picture
+	turn  int         // its Exif orientation, 1 if it is left as it is
+}
+
+// formats are the decoder's names of the colour types.
+var formats = [...]jpeg.Format{
+	RGB: jpeg.FormatRGB, Gray: jpeg.FormatGray, BGR: jpeg.FormatBGR, YCbCr: jpeg.FormatYCbCr, Any: jpeg.FormatRGB,
+}
+
+// open reads the size of a picture. The data must stay as they are until the
+// next call.
+func (p *picturefile) open(data []byte, o *DecodeOptions) error {
+	p.data, p.other, p.turn = nil, raster{}, 1
+	switch {
+	case len(data) == 0:
+		return errors.New("the file is empty")
+	case bytes.HasPrefix(data, []byte("\xff\xd8")):
+		p.jpeg.Limits.MaxPixels = o.MaxPixels
+		h, err := p.jpeg.Header(data)
+		if err != nil {
+			return err
+		}
+		p.data, p.header, p.size = data, h, image.Pt(h.Width, h.Height)
+		if !o.IgnoreOrientation {
+			p.turn = h.Orientation
+		}
+	case bytes.HasPrefix(data, []byte("\x89PNG")):
+		m, err := openPNG(data, o.MaxPixels)
+		if err != nil {
+			return err
+		}
+		p.other, p.size = m, image.Pt(m.w, m.h)
+	default:
+		return fmt.Errorf("neither JPEG nor PNG: the file begins with %q", data[:min(8, len(data))])
+	}
+	p.h, p.w = p.size.Y, p.size.X
+	if p.turn >= 5 {
+		p.h, p.w = p.w, p.h
+	}
+	return nil
+}
+
+// grey reports whether the file has one channel.
+func (p *picturefile) grey() bool {
+	if p.data != nil {
+		return p.header.Space == jpeg.Gray
+	}
+	return p.other.grey()
+}
+
+// stored returns where the upright pixel x, y is in the stored picture.
+func (p *picturefile) stored(x, y int) image.Point {
+	right, bottom := p.size.X-1, p.size.Y-1
+	switch p.turn {
+	case 2:
+		return image.Pt(right-x, y)
+	case 3:
+		return image.Pt(right-x, bottom-y)
+	case 4:
+		return image.Pt(x, bottom-y)
+	case 5:
+		return image.Pt(y, x)
+	case 6:
+		return image.Pt(y, bottom-x)
+	case 7:
+		return image.Pt(right-y, bottom-x)
+	case 8:
+		return image.Pt(right-y, x)
+	}
+	return image.Pt(x, y)
+}
+
+// channels returns the channels of a pixel of type t.
+func (p *picturefile) channels(t ColorType) int {
+	if t == Gray || t == Any && p.grey() {
+		return 1
+	}
+	return 3
+}
+
+// pixels writes a region, dense and upright.
+func (p *picturefile) pixels(dst []byte, r image.Rectangle, t ColorType) error {
+	if p.data == nil {
+		p.other.copy(dst, r, t)
+		return nil
+	}
+	c, format := p.channels(t), formats[t]
+	if t == Any && c == 1 {
+		format = jpeg.FormatGray
+	}
+	if p.turn == 1 {
+		return p.jpeg.Pixels(dst, r.Dx()*c, p.data, r, format)
+	}
+	a, b := p.stored(r.Min.X, r.Min.Y), p.stored(r.Max.X-1, r.Max.Y-1)
+	from := image.Rectangle{image.Pt(min(a.X, b.X), min(a.Y, b.Y)), image.Pt(max(a.X, b.X)+1, max(a.Y, b.Y)+1)}
+	stride := from.Dx() * c
+	if n := stride * from.Dy(); cap(p.raw) < n {
+		p.raw = make([]byte, n)
+	}
+	raw := p.raw[:stride*from.Dy()]
+	if err := p.jpeg.Pixels(raw, stride, p.data, from, format); err != nil {
+		return err
+	}
+	at := func(q image.Point) int { return (q.Y-from.Min.Y)*stride + (q.X-from.Min.X)*c }
+	origin := at(a)
+	right, down := at(p.stored(r.Min.X+1, r.Min.Y))-origin, at(p.stored(r.Min.X, r.Min.Y+1))-origin
+	for y := range r.Dy() {
+		for x := range r.Dx() {
+			copy(dst[:c], raw[origin+y*down+x*right:])
+			dst = dst[c:]
+		}
+	}
+	return nil
+}
+
+// planar reports whether the planes of the file can be resized as they are.
+func (p *picturefile) planar() bool {
+	if p.data == nil || p.turn != 1 {
+		return false
+	}
+	s := p.header.Sampling
+	switch p.header.Space {
+	case jpeg.Gray:
+		return true
+	case jpeg.YCbCr:
+		return s[1] == s[2] && s[0].H%s[1].H == 0 && s[0].V%s[1].V == 0
+	}
+	return false
+}
+
+// ycbcr decodes the planes that cover a region, at 1/reduce of the size, and
+// returns them with the place of their first sample in the reduced picture.
+func (p *picturefile) ycbcr(region image.Rectangle, reduce int) (imaging.YCbCr, image.Point, error) {
+	if err := p.jpeg.Planes(&p.planes, p.data, region, reduce); err != nil {
+		return imaging.YCbCr{}, image.Point{}, err
+	}
+	y := &p.planes.Plane[0]
+	m := imaging.YCbCr{Y: y.Pix, YStride: y.Stride, H: y.Rect.Dy(), W: y.Rect.Dx()}
+	if p.header.Space == jpeg.YCbCr {
+		cb, cr := &p.planes.Plane[1], &p.planes.Plane[2]
+		m.Cb, m.Cr, m.CStride = cb.Pix, cr.Pix, cb.Stride
+		m.SubH, m.SubV = cb.StepX/y.StepX, cb.StepY/y.StepY
+	}
+	return m, y.Rect.Min, nil
+}

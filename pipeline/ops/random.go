@@ -1,0 +1,72 @@
+package ops
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/planktonml/plankton/pipeline"
+)
+
+// CoinFlip draws 1 with the given probability, 0 … 1, else 0: an int32 scalar
+// per sample.
+func CoinFlip(g *pipeline.Graph, probability float64) pipeline.Value {
+	if !(probability >= 0 && probability <= 1) {
+		g.Fail("coin_flip", fmt.Errorf("the probability is %g; it must be 0 … 1", probability))
+	}
+	random := g.NewRandom()
+	return one(g, pipeline.Op{
+		Name: "coin_flip", Outputs: []pipeline.Spec{{DType: pipeline.Int32}},
+		Config: fmt.Sprintf("%g %+v", probability, random),
+		New: each(func(c *pipeline.Sample, _, out []*pipeline.Tensor) error {
+			if _, err := out[0].Resize(); err != nil {
+				return err
+			}
+			r := random.At(c)
+			x := int32(0)
+			if r.Float64() < probability {
+				x = 1
+			}
+			out[0].Int32s()[0] = x
+			return nil
+		}),
+	})
+}
+
+// Uniform draws a number of [lo, hi): a float32 scalar per sample.
+func Uniform(g *pipeline.Graph, lo, hi float64) pipeline.Value {
+	if !(lo < hi) || math.IsInf(lo, 0) || math.IsInf(hi, 0) {
+		g.Fail("uniform", fmt.Errorf("the range is [%g, %g); it must be finite and not empty", lo, hi))
+	}
+	random := g.NewRandom()
+	return one(g, pipeline.Op{
+		Name: "uniform", Outputs: []pipeline.Spec{{DType: pipeline.Float32}},
+		Config: fmt.Sprintf("%g %g %+v", lo, hi, random),
+		New: each(func(c *pipeline.Sample, _, out []*pipeline.Tensor) error {
+			if _, err := out[0].Resize(); err != nil {
+				return err
+			}
+			r := random.At(c)
+			x := float32(r.Range(lo, hi))
+			if float64(x) >= hi { // by rounding
+				x = math.Nextafter32(float32(hi), float32(lo))
+			}
+			out[0].Float32s()[0] = x
+			return nil
+		}),
+	})
+}
+
+// Constant is the same number for every sample: a float64 scalar.
+func Constant(g *pipeline.Graph, x float64) pipeline.Value {
+	return one(g, pipeline.Op{
+		Name: "constant", Outputs: []pipeline.Spec{{DType: pipeline.Float64}},
+		Config: fmt.Sprint(x),
+		New: each(func(_ *pipeline.Sample, _, out []*pipeline.Tensor) error {
+			if _, err := out[0].Resize(); err != nil {
+				return err
+			}
+			out[0].Float64s()[0] = x
+			return nil
+		}),
+	})
+}
