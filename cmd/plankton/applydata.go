@@ -1,0 +1,83 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"unsafe"
+
+	"github.com/planktonml/plankton/internal/imaging"
+	"github.com/planktonml/plankton/pipeline"
+)
+
+// elementsOf returns the elements of a tensor as JSON values: numbers, booleans
+// for bool, and "nan", "inf", "-inf" as strings.
+func elementsOf(t *pipeline.Tensor) ([]any, error) {
+	n := t.Len()
+	out := make([]any, n)
+	switch t.DType() {
+	case pipeline.Int64:
+		for i, x := range t.Int64s() {
+			out[i] = x
+		}
+		return out, nil
+	case pipeline.Uint64:
+		for i, x := range pipeline.View[uint64](t.Bytes()) {
+			out[i] = x
+		}
+		return out, nil
+	case pipeline.Bool:
+		for i, x := range t.Bytes() {
+			out[i] = x != 0
+		}
+		return out, nil
+	}
+	wide := make([]float64, n)
+	if err := imaging.Cast(rawBytes(wide), imaging.Float64, t.Bytes(), imaging.DType(t.DType())); err != nil {
+		return nil, err
+	}
+	for i, x := range wide {
+		switch {
+		case math.IsNaN(x):
+			out[i] = "nan"
+		case math.IsInf(x, 1):
+			out[i] = "inf"
+		case math.IsInf(x, -1):
+			out[i] = "-inf"
+		case t.DType() == pipeline.Float32:
+			out[i] = float32(x) // the shortest text that reads back
+		default:
+			out[i] = x
+		}
+	}
+	return out, nil
+}
+
+// bytesOfJSON is the inverse: the memory of elements of type t.
+func bytesOfJSON(t pipeline.DType, data []any) ([]byte, error) {
+	wide := make([]float64, len(data))
+	for i, v := range data {
+		switch x := v.(type) {
+		case float64:
+			wide[i] = x
+		case bool:
+			if x {
+				wide[i] = 1
+			}
+		case string:
+			special := map[string]float64{"nan": math.NaN(), "inf": math.Inf(1), "-inf": math.Inf(-1)}
+			f, ok := special[x]
+			if !ok {
+				return nil, fmt.Errorf("element %d is %q; a number, true, false, \"nan\", \"inf\" or \"-inf\" is wanted", i, x)
+			}
+			wide[i] = f
+		default:
+			return nil, fmt.Errorf("element %d is %v; a flat list of numbers is wanted", i, v)
+		}
+	}
+	mem := make([]byte, len(data)*t.Size())
+	return mem, imaging.Cast(mem, imaging.DType(t), rawBytes(wide), imaging.Float64)
+}
+
+func rawBytes(x []float64) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), 8*len(x))
+}

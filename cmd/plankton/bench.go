@@ -1,0 +1,230 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/planktonml/plankton/internal/workload"
+	"github.com/planktonml/plankton/iterator"
+	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/shard"
+)
+
+// benchCmd measures one of the standard workloads on a folder of pictures.
+type benchCmd struct {
+	Workload     string               `enum:"train,eval,decode,mnist,cifar" required:"" help:"train: random resized crop, mirror, normalise; eval: shorter side 256 and centre crop; decode: full RGB; mnist: IDX files to float32 and one-hot; cifar: 32×32 pictures."`
+	Data         string               `required:"" help:"Folder of pictures, flat or one folder per class; for mnist, of IDX files."`
+	Batch        int                  `default:"64" help:"Samples in a batch."`
+	Size         int                  `default:"224" help:"Height and width of the pictures of train and eval."`
+	Threads      int                  `help:"Workers; default one per processor."`
+	Prefetch     int                  `default:"2" help:"Batches made ahead."`
+	Epochs       int                  `default:"1" help:"Epochs; with two or more the first is not timed."`
+	Seed         uint64               `help:"Of shuffling and augmentation."`
+	Rank         int                  `help:"This rank."`
+	World        int                  `default:"1" help:"Number of ranks."`
+	Shuffle      *bool                `negatable:"" help:"Another order in every epoch; default for train."`
+	LastBatch    shard.Policy         `default:"partial" help:"partial, fill or drop."`
+	OnError      pipeline.ErrorPolicy `default:"fail" help:"What becomes of a bad sample: fail, skip or replace."`
+	ExactRGB     bool                 `name:"exact-rgb" help:"Decode and resize in RGB, as libjpeg-turbo and DALI do."`
+	MemoryBudget int64                `help:"Bytes that buffers may hold."`
+	Resume       string               `help:"Begin at EPOCH:STEP."`
+	Digest       bool                 `help:"Print a SHA-256 of every batch's pictures."`
+	JSON         bool                 `name:"json" help:"Print JSON."`
+}
+
+// benchResult is the JSON of bench.
+type benchResult struct {
+	Images       int64          `json:"images"`
+	Epochs       int            `json:"epochs"`
+	WallS        float64        `json:"wall_s"`
+	ImagesPerS   float64        `json:"images_per_s"`
+	CPUSPer1000  float64        `json:"cpu_s_per_1000"`
+	PeakRSSMiB   float64        `json:"peak_rss_mib"`
+	FirstBatchS  float64        `json:"first_batch_s"`
+	Skipped      []benchSkipped `json:"skipped"`
+	Digests      [][]string     `json:"digests,omitempty"`
+	waited       float64
+	timedSamples int64
+}
+
+type benchSkipped struct {
+	Source string `json:"source"`
+	Op     string `json:"op"`
+	Error  string `json:"error"`
+}
+
+func (c *benchCmd) Run(std *stdio) error {
+	if c.MemoryBudget != 0 {
+		return usagef("--memory-budget is not built yet")
+	}
+	for _, n := range []struct {
+		flag  string
+		value int
+	}{{"batch", c.Batch}, {"size", c.Size}, {"epochs", c.Epochs}, {"world", c.World}, {"prefetch", c.Prefetch}} {
+		if n.value < 1 {
+			return usagef("--%s is %d; it must be at least 1", n.flag, n.value)
+		}
+	}
+	if c.Rank < 0 || c.Rank >= c.World || c.Threads < 0 {
+		return usagef("--rank %d --world %d --threads %d: the rank must be 0 … world-1, threads at least 1", c.Rank, c.World, c.Threads)
+	}
+	var skipped []benchSkipped
+	shuffle := c.Workload == "train"
+	if c.Shuffle != nil {
+		shuffle = *c.Shuffle
+	}
+	p, err := workload.New(workload.Config{
+		Name: c.Workload, Data: c.Data, Size: c.Size, Rank: c.Rank, World: c.World, Shuffle: shuffle,
+		Options: pipeline.Options{
+			BatchSize: c.Batch, Workers: c.Threads, PrefetchDepth: c.Prefetch, Seed: c.Seed, ExactRGB: c.ExactRGB, OnError: c.OnError,
+			OnSampleError: func(e *pipeline.SampleError) {
+				skipped = append(skipped, benchSkipped{e.Source, e.Op, e.Err.Error()})
+			},
+		},
+	})
+	if err != nil {
+		return err
+	}
+	loader, err := iterator.New(iterator.Options{LastBatch: c.LastBatch}, p)
+	if err != nil {
+		return err
+	}
+	defer loader.Close()
+	first, err := c.seek(loader)
+	if err != nil {
+		return err
+	}
+	progress := newProgress(std.err, int64(loader.Len())*int64(c.Epochs))
+	res, err := c.measure(loader, first, progress)
+	progress.done()
+	if err != nil {
+		return err
+	}
+	res.Skipped = append([]benchSkipped{}, skipped...)
+	if c.JSON {
+		return json.NewEncoder(std.out).Encode(res)
+	}
+	fmt.Fprintf(std.out, "%s: %.0f images/s, %.3f CPU-s per 1,000, peak %.0f MiB, first batch after %.3f s, the consumer waited %.0f %% (%s)\n",
+		c.Workload, res.ImagesPerS, res.CPUSPer1000, res.PeakRSSMiB, res.FirstBatchS, 100*res.waited, p.Options())
+	for _, s := range skipped {
+		fmt.Fprintf(std.out, "skipped %s: %s: %s\n", s.Source, s.Op, s.Error)
+	}
+	for _, epoch := range res.Digests {
+		fmt.Fprintln(std.out, strings.Join(epoch, "\n"))
+	}
+	return nil
+}
+
+// seek moves the loader to --resume and returns the epoch it is in then.
+func (c *benchCmd) seek(l *iterator.Loader) (epoch int64, err error) {
+	if c.Resume == "" {
+		return 0, nil
+	}
+	e, s, ok := strings.Cut(c.Resume, ":")
+	epoch, err1 := strconv.ParseInt(e, 10, 64)
+	step, err2 := strconv.ParseInt(s, 10, 64)
+	if !ok || err1 != nil || err2 != nil || epoch < 0 || step < 0 {
+		return 0, usagef("--resume %s: EPOCH:STEP is wanted, as in 1:40", c.Resume)
+	}
+	if epoch >= int64(c.Epochs) {
+		return 0, usagef("--resume %s: there are only epochs 0 … %d", c.Resume, c.Epochs-1)
+	}
+	if n := l.Plan().Steps(epoch); step > n {
+		return 0, usagef("--resume %s: epoch %d has %d steps", c.Resume, epoch, n)
+	}
+	pos := shard.Position{Epoch: epoch, Phases: []shard.Phase{{Shards: c.World, Batch: c.Batch, Steps: step}}}
+	if err := l.Seek(pos); err != nil {
+		return 0, err
+	}
+	return epoch, nil
+}
+
+// measure runs the epochs from first on. With two or more the first one warms
+// up and is not timed.
+func (c *benchCmd) measure(l *iterator.Loader, first int64, progress *progress) (*benchResult, error) {
+	res := &benchResult{Epochs: c.Epochs}
+	start := time.Now()
+	cpu := cpuTime()
+	timed := first
+	var base iterator.Stats
+	if c.Epochs-int(first) > 1 {
+		timed++
+	}
+	epoch := first - 1
+	for b, err := range l.Epochs(context.Background(), c.Epochs-int(first)) {
+		if err != nil {
+			var bad *pipeline.SampleError
+			if errors.As(err, &bad) {
+				return nil, fmt.Errorf("%w (--on-error skip or replace goes on without it)", err)
+			}
+			return nil, err
+		}
+		if b.Epoch() != epoch {
+			epoch = b.Epoch()
+			if epoch == timed && epoch != first {
+				// The border of the warm epoch: time starts with the second.
+				start, cpu, base = time.Now(), cpuTime(), l.Stats()
+			}
+			if c.Digest {
+				res.Digests = append(res.Digests, []string{})
+			}
+		}
+		if res.Images == 0 {
+			res.FirstBatchS = processAge().Seconds()
+		}
+		res.Images += int64(b.NumValid())
+		if epoch >= timed {
+			res.timedSamples += int64(b.NumValid())
+		}
+		if c.Digest {
+			last := &res.Digests[len(res.Digests)-1]
+			*last = append(*last, digest(b))
+		}
+		progress.add(1)
+	}
+	wall := time.Since(start).Seconds()
+	res.WallS = wall
+	if res.timedSamples > 0 {
+		res.ImagesPerS = float64(res.timedSamples) / wall
+		res.CPUSPer1000 = 1000 * (cpuTime() - cpu).Seconds() / float64(res.timedSamples)
+		res.waited = min(1, (l.Stats().Waited-base.Waited).Seconds()/wall)
+	}
+	res.PeakRSSMiB = float64(peakRSS()) / (1 << 20)
+	return res, nil
+}
+
+// digest hashes the valid rows of the output "image": little-endian, row-major;
+// ragged pictures with height and width as uint32 in front of each.
+func digest(b *iterator.Batch) string {
+	h := sha256.New()
+	dense := b.Dense("image")
+	var mem []byte
+	var row int
+	if dense {
+		mem = b.Bytes("image")
+		row = len(mem) / b.Size()
+	}
+	for i, ok := range b.Mask() {
+		switch {
+		case !ok:
+		case dense:
+			h.Write(mem[i*row : (i+1)*row])
+		default:
+			t := b.Sample("image", i)
+			var size [8]byte
+			binary.LittleEndian.PutUint32(size[:], uint32(t.Shape()[0]))
+			binary.LittleEndian.PutUint32(size[4:], uint32(t.Shape()[1]))
+			h.Write(size[:])
+			h.Write(t.Bytes())
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}

@@ -1,0 +1,209 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/planktonml/plankton/shard"
+)
+
+// planCmd prints the epoch plan of every rank.
+type planCmd struct {
+	Samples         int64           `required:"" help:"Samples of the data set."`
+	Batch           int             `required:"" help:"Rows of the batch of one rank."`
+	Shards          int             `default:"1" help:"Number of ranks."`
+	Policy          shard.Policy    `default:"partial" help:"Last-batch policy: partial, fill or drop."`
+	PadLastBatch    bool            `help:"Fill with the rank's last sample."`
+	StickToShard    bool            `help:"Give every rank the same shard in every epoch."`
+	Mode            shard.Mode      `default:"exact" help:"Whose laws: exact, or dali to the letter."`
+	Partition       shard.Partition `default:"shard" help:"How ranks share the list of samples: shard or step."`
+	Shuffle         bool            `help:"Permute the samples, anew in every epoch."`
+	Seed            uint64          `help:"Seed of the permutations."`
+	Epochs          int64           `default:"1" help:"Number of epochs."`
+	Size            *int64          `help:"Size given to the iterator instead of a reader's name (dali)."`
+	LastBatchPadded bool            `help:"With --size: the reader pads."`
+	Resume          string          `placeholder:"EPOCH:STEP[@SHARDS]" help:"Print what is left after so many steps of an epoch (both from 0), reached with SHARDS ranks."`
+	JSON            bool            `name:"json" help:"Print JSON."`
+}
+
+// Run prints the plan.
+func (c *planCmd) Run(std *stdio) error {
+	run, err := c.plan()
+	if err != nil {
+		return usageError{err}
+	}
+	out := bufio.NewWriter(std.out)
+	if c.JSON {
+		run.writeJSON(out)
+	} else {
+		run.writeTable(out)
+	}
+	return out.Flush()
+}
+
+// planRun is the part of a plan that is printed: epochs first to last, without
+// the steps before skip in the first.
+type planRun struct {
+	plan        *shard.Plan
+	first, last int64
+	skip        int64
+
+	// read is the plan that the steps before skip were read with, for readSteps steps.
+	read      *shard.Plan
+	readSteps int64
+}
+
+func (c *planCmd) plan() (*planRun, error) {
+	cfg := shard.Config{
+		Samples: c.Samples, Batch: c.Batch, Shards: c.Shards, Policy: c.Policy, Mode: c.Mode, Partition: c.Partition,
+		PadLastBatch: c.PadLastBatch, StickToShard: c.StickToShard, Shuffle: c.Shuffle, Seed: c.Seed, LastBatchPadded: c.LastBatchPadded,
+	}
+	if c.Epochs < 1 {
+		return nil, fmt.Errorf("--epochs is %d; want at least 1", c.Epochs)
+	}
+	if c.Size != nil {
+		if *c.Size == 0 {
+			return nil, errors.New("--size is 0; want the samples of an epoch, or leave it out")
+		}
+		if *c.Size < 0 {
+			return nil, fmt.Errorf("--size is %d: an epoch without end cannot be printed; want a positive size", *c.Size)
+		}
+		cfg.Size = *c.Size
+	}
+	p, err := shard.New(cfg)
+	if err != nil {
+		return nil, flagError(err)
+	}
+	if !c.JSON && (c.Samples > tableLimit || int64(c.Batch)*int64(c.Shards) > tableLimit) {
+		return nil, fmt.Errorf("a table is for at most %d samples or rows of a step; use --json", tableLimit)
+	}
+	run := &planRun{plan: p, last: c.Epochs - 1}
+	if c.Resume == "" {
+		return run, nil
+	}
+	return run, run.resume(c.Resume)
+}
+
+// resume moves the start of the run to a position such as "1:20@4".
+func (r *planRun) resume(position string) error {
+	malformed := fmt.Errorf("--resume is %q; want EPOCH:STEP or EPOCH:STEP@SHARDS, such as 1:20@4", position)
+	cfg := r.plan.Config()
+	place, world, changed := strings.Cut(position, "@")
+	if changed {
+		shards, err := strconv.Atoi(world)
+		if err != nil || shards < 1 {
+			return malformed
+		}
+		if cfg.Partition == shard.ByStep {
+			global := int64(cfg.Batch) * int64(cfg.Shards)
+			if global%int64(shards) != 0 {
+				return fmt.Errorf("--resume: %d ranks cannot share global batches of %d (--batch %d × --shards %d); want a divisor",
+					shards, global, cfg.Batch, cfg.Shards)
+			}
+			cfg.Batch = int(global / int64(shards))
+		}
+		cfg.Shards = shards
+	}
+	e, s, ok := strings.Cut(place, ":")
+	epoch, err1 := strconv.ParseInt(e, 10, 64)
+	step, err2 := strconv.ParseInt(s, 10, 64)
+	if !ok || err1 != nil || err2 != nil || epoch < 0 || step < 0 {
+		return malformed
+	}
+	if epoch > r.last {
+		return fmt.Errorf("--resume: epoch %d is not one of %d (--epochs), counted from 0", epoch, r.last+1)
+	}
+	read, err := shard.New(cfg)
+	if err != nil {
+		return flagError(err)
+	}
+	if steps := read.Steps(epoch); step > steps {
+		return fmt.Errorf("--resume: step %d is beyond the %d steps of epoch %d", step, steps, epoch)
+	}
+	p, err := r.plan.Resume(shard.Position{Epoch: epoch, Phases: []shard.Phase{{Shards: cfg.Shards, Batch: cfg.Batch, Steps: step}}})
+	if err != nil {
+		return fmt.Errorf("--resume: %w", err)
+	}
+	r.plan, r.first = p, epoch
+	r.read, r.readSteps = read, step
+	if at, skip := p.Start(); at == epoch {
+		r.skip = skip
+	} else { // nothing is left of it
+		r.skip = p.Steps(epoch)
+	}
+	return nil
+}
+
+// flagError names the flag of a setting that is refused.
+func flagError(err error) error {
+	var e *shard.ConfigError
+	if !errors.As(err, &e) {
+		return err
+	}
+	flags := map[string]string{
+		"Samples": "--samples", "Batch": "--batch", "Shards": "--shards", "Policy": "--policy", "PadLastBatch": "--pad-last-batch",
+		"StickToShard": "--stick-to-shard", "Shuffle": "--shuffle", "Partition": "--partition", "Size": "--size", "LastBatchPadded": "--last-batch-padded",
+	}
+	return fmt.Errorf("%s is %v; want %s", flags[e.Field], e.Value, e.Want)
+}
+
+// steps returns the range of steps that is printed of an epoch.
+func (r *planRun) steps(epoch int64) (from, to int64) {
+	if epoch == r.first {
+		from = r.skip
+	}
+	return from, r.plan.Steps(epoch)
+}
+
+// rank appends to dst[:0] the batch of a rank, and reports whether the rank
+// takes part in the step: DALI's iterator with a size leaves some out.
+func (r *planRun) rank(dst []int64, epoch, step int64, rank int) ([]int64, bool) {
+	ids := r.plan.AppendBatch(dst[:0], epoch, step, rank)
+	return ids, len(ids) > 0 || r.plan.Config().Size == 0
+}
+
+// writeJSON streams the contract's JSON, since a plan may be larger than memory.
+func (r *planRun) writeJSON(out *bufio.Writer) {
+	var ids []int64
+	out.WriteString(`{"epochs":[`)
+	for epoch := r.first; epoch <= r.last; epoch++ {
+		if epoch > r.first {
+			out.WriteByte(',')
+		}
+		from, to := r.steps(epoch)
+		fmt.Fprintf(out, `{"len":%d,"batches":[`, r.plan.Len(epoch)-from)
+		for rank := range r.plan.Config().Shards {
+			if rank > 0 {
+				out.WriteByte(',')
+			}
+			out.WriteByte('[')
+			separator := ""
+			for step := from; step < to; step++ {
+				var ok bool
+				if ids, ok = r.rank(ids, epoch, step, rank); ok {
+					out.WriteString(separator)
+					writeIDs(out, ids)
+					separator = ","
+				}
+			}
+			out.WriteByte(']')
+		}
+		out.WriteString("]}")
+	}
+	out.WriteString("]}\n")
+}
+
+// writeIDs writes a JSON array of numbers.
+func writeIDs(out *bufio.Writer, ids []int64) {
+	out.WriteByte('[')
+	for i, id := range ids {
+		if i > 0 {
+			out.WriteByte(',')
+		}
+		out.Write(strconv.AppendInt(out.AvailableBuffer(), id, 10))
+	}
+	out.WriteByte(']')
+}

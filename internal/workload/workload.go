@@ -1,0 +1,87 @@
+// Package workload builds the pipelines that plankton is measured with, for the
+// command line and the benchmarks.
+package workload
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/ops"
+	"github.com/planktonml/plankton/pipeline/readers"
+)
+
+// Config says what to build.
+type Config struct {
+	Name string // train, eval, decode, mnist or cifar
+	Data string // folder of pictures, flat or one folder per class; for mnist, of IDX files
+	Size int    // height and width of the pictures of train and eval
+
+	Rank, World int
+	Shuffle     bool
+	Options     pipeline.Options
+}
+
+// New returns the pipeline of a workload, with the outputs "image" and "label":
+//
+//   - train: random crop of 8 … 100 % of the area and 3/4 … 4/3 in shape, resized
+//     to Size, mirrored at random, normalised to float32 CHW;
+//   - eval: shorter side 256/224 of Size, centre crop, normalised;
+//   - decode: whole RGB pictures, ragged;
+//   - mnist: pictures divided by 255 as float32, one-hot labels;
+//   - cifar: 32×32 pictures, normalised.
+func New(c Config) (*pipeline.Pipeline, error) {
+	return pipeline.New(c.Options, func(g *pipeline.Graph) {
+		var img, label pipeline.Value
+		if c.Name == "mnist" {
+			img, label = readers.IDX(g, readers.IDXOptions{
+				Images:    firstOf(c.Data, "train-images-idx3-ubyte.gz", "train-images-idx3-ubyte"),
+				Labels:    firstOf(c.Data, "train-labels-idx1-ubyte.gz", "train-labels-idx1-ubyte"),
+				NumShards: c.World, ShardID: c.Rank, Shuffle: c.Shuffle,
+			})
+		} else {
+			img, label = readers.File(g, readers.FileOptions{
+				Root: c.Data, NumShards: c.World, ShardID: c.Rank, Shuffle: c.Shuffle,
+			})
+		}
+		imagenet := ops.CropMirrorNormalizeOptions{Mean: ops.ImageNetMean, Std: ops.ImageNetStd}
+		switch c.Name {
+		case "train":
+			img = ops.DecodeRandomCrop(g, img, ops.RandomCropOptions{})
+			img = ops.Resize(g, img, ops.ResizeOptions{Height: float64(c.Size), Width: float64(c.Size)})
+			imagenet.Mirror = ops.CoinFlip(g, 0.5)
+			img = ops.CropMirrorNormalize(g, img, imagenet)
+		case "eval":
+			img = ops.DecodeImage(g, img, ops.DecodeOptions{})
+			img = ops.Resize(g, img, ops.ResizeOptions{Shorter: float64(c.Size * 256 / 224)})
+			imagenet.Height, imagenet.Width = c.Size, c.Size
+			img = ops.CropMirrorNormalize(g, img, imagenet)
+		case "decode":
+			img = ops.DecodeImage(g, img, ops.DecodeOptions{})
+		case "mnist":
+			img = ops.CropMirrorNormalize(g, img, ops.CropMirrorNormalizeOptions{Std: []float64{255}})
+			label = ops.OneHot(g, label, ops.OneHotOptions{})
+		case "cifar":
+			img = ops.DecodeImage(g, img, ops.DecodeOptions{})
+			imagenet.Height, imagenet.Width = 32, 32
+			img = ops.CropMirrorNormalize(g, img, imagenet)
+		default:
+			g.Fail("workload", fmt.Errorf("there is no workload %q; train, eval, decode, mnist and cifar exist", c.Name))
+		}
+		g.Output("image", img)
+		g.Output("label", label)
+	})
+}
+
+// firstOf returns the path of the first of the files that exists in dir, or of
+// the first one.
+func firstOf(dir string, names ...string) string {
+	for _, name := range names {
+		path := filepath.Join(dir, name)
+		if _, err := os.Stat(path); err == nil {
+			return path
+		}
+	}
+	return filepath.Join(dir, names[0])
+}
