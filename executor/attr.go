@@ -56,7 +56,7 @@ func (b Backend) String() string { return [...]string{"host", "mixed", "device"}
 // TensorFlow's InferAllocAttr, extended by one rule: there are mixed operators
 // here, which copy to the device without a transfer node in between, so a host
 // output that one of them or a device node reads is page-locked.
-func inferAttrs(n *Node, consumers [][]use, force bool) []Attr {
+func inferAttrs(n *Node, consumers map[Output][]use, force bool) []Attr {
 	attrs := make([]Attr, n.outs)
 	for i := range attrs {
 		host := n.op.Backend == Host || n.onHost(i)
@@ -66,7 +66,7 @@ func inferAttrs(n *Node, consumers [][]use, force bool) []Attr {
 		if n.peer != nil { // a Recv
 			attrs[i] |= n.peer.attr(host)
 		}
-		for _, u := range consumers[i] {
+		for _, u := range consumers[Output{n, i}] {
 			switch {
 			case u.node.kind == kindSend:
 				attrs[i] |= u.node.peer.attr(host)

@@ -97,7 +97,8 @@ func BenchmarkTrivial(b *testing.B) {
 		b.Run(fmt.Sprintf("layers100x100x3/workers=%d", workers), func(b *testing.B) { benchRun(b, layers(100, 100, 3, cheap), 10000, o) })
 		b.Run(fmt.Sprintf("layers100x100x3marked/workers=%d", workers), func(b *testing.B) { benchRun(b, layers(100, 100, 3, marked), 10000, o) })
 		b.Run(fmt.Sprintf("diamonds1666/workers=%d", workers), func(b *testing.B) { benchRun(b, diamonds(1666), 1666*4+2, o) })
-		// Merge, less, LoopCond, Switch, pivot, add, next, and the limit's share.
+		// Merge, less, LoopCond, Switch, pivot, add, next, and the limit's
+		// share.
 		b.Run(fmt.Sprintf("while1000/workers=%d", workers), func(b *testing.B) { benchRun(b, counting(1000), 1001*7, o) })
 	}
 }

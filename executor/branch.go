@@ -3,12 +3,12 @@ package executor
 import "fmt"
 
 // Case runs one of several branches, or none: selector is an integer, and the
-// branch of that number computes new values for args. Selector −1 hands args on as
-// they are. Any other number is an error of the node (ErrSelector).
+// branch of that number computes new values for args. Selector −1 hands args on
+// as they are. Any other number is an error of the node (ErrSelector).
 //
 // Every branch is called once, here, with what stands for args inside of it,
-// and returns as many outputs. It may use other outputs from around it as well. The nodes
-// that a branch adds run only when it is selected.
+// and returns as many outputs. It may use other outputs from around it as well.
+// The nodes that a branch adds run only when it is selected.
 func (g *Graph) Case(name string, selector Output, args []Output, branches ...func(args []Output) []Output) []Output {
 	if name == "" {
 		name = g.autoName("case")
@@ -29,8 +29,8 @@ func (g *Graph) Case(name string, selector Output, args []Output, branches ...fu
 	return b.merge()
 }
 
-// If runs one of two branches, chosen by the truth value pred, and returns
-// what it returned. Both return the same number of outputs, and may use any output
+// If runs one of two branches, chosen by the truth value pred, and returns what
+// it returned. Both return the same number of outputs, and may use any output
 // from around them.
 func (g *Graph) If(name string, pred Output, then, otherwise func() []Output) []Output {
 	if name == "" {

@@ -29,10 +29,10 @@ func (Heap) Alloc(size int, attr Attr) ([]byte, error) {
 // Free leaves the memory to the garbage collector.
 func (Heap) Free([]byte, Attr) {}
 
-// Buffer is counted memory that travels along edges. The count is the number
-// of holders: one for every edge that carries it, and whatever callers add.
-// The executor counts for the edges; kernels read a buffer that they find in an input
-// without counting, and hand a buffer from Call.Alloc or Call.Forward on
+// Buffer is counted memory that travels along edges. The count is the number of
+// holders: one for every edge that carries it, and whatever callers add. The
+// executor counts for the edges; kernels read a buffer that they find in an
+// input without counting, and hand a buffer from Call.Alloc or Call.Forward on
 // by setting it as an output. The memory goes back to the allocator with the
 // last release.
 //
@@ -47,7 +47,9 @@ type Buffer struct {
 
 var buffers = sync.Pool{New: func() any { return new(Buffer) }}
 
-func newBuffer(a Allocator, size int, attr Attr) (*Buffer, error) {
+// NewBuffer allocates a buffer with one reference, which the caller holds. It is
+// for values that enter a graph; kernels use Call.Alloc.
+func NewBuffer(a Allocator, size int, attr Attr) (*Buffer, error) {
 	mem, err := a.Alloc(size, attr)
 	if err != nil {
 		return nil, err
@@ -56,12 +58,6 @@ func newBuffer(a Allocator, size int, attr Attr) (*Buffer, error) {
 	b.mem, b.attr, b.alloc = mem, attr, a
 	b.refs.Store(1)
 	return b, nil
-}
-
-// NewBuffer allocates a buffer with one reference, which the caller holds: for
-// values that enter a graph as inputs.
-func NewBuffer(a Allocator, size int, attr Attr) (*Buffer, error) {
-	return newBuffer(a, size, attr)
 }
 
 // Bytes returns the memory, valid as long as the caller's reference.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -61,6 +62,8 @@ type compiler struct {
 // and counts.
 func (c *compiler) addItems(o CompileOptions) error {
 	p := c.p
+	p.frames = c.frames
+	p.items = make([]nodeItem, len(c.order))
 	c.consumers = make(map[Output][]use)
 	for i, n := range c.order {
 		c.pos[n.id] = int32(i)
@@ -68,83 +71,16 @@ func (c *compiler) addItems(o CompileOptions) error {
 			c.consumers[in] = append(c.consumers[in], use{n, k})
 		}
 	}
-	p.frames = c.frames
-	numbers := make(map[*Node]int32) // of inputs and outputs
-	for i, n := range c.g.inputs {
-		numbers[n] = int32(i)
-	}
-	for i, n := range c.g.outputs {
-		numbers[n] = int32(i)
-	}
-
-	p.items = make([]nodeItem, len(c.order))
-	p.nodes = make([]nodeInfo, len(c.order))
 	for i, n := range c.order {
-		f := c.frameOf[n.id]
-		fr := &p.frames[f]
 		it := &p.items[i]
-		*it = nodeItem{id: int32(i), kind: n.kind, outs: uint16(n.outs), back: n.op.Backend, attrs: int32(len(p.attrs)), in: int32(fr.slots), numIn: int32(len(n.in)), count: -1}
-		p.nodes[i] = nodeInfo{name: n.name}
+		fr := &p.frames[c.frameOf[n.id]]
+		*it = nodeItem{
+			id: int32(i), kind: n.kind, back: n.op.Backend, outs: uint16(n.outs), attrs: int32(len(p.attrs)),
+			in: int32(fr.slots), numIn: int32(len(n.in)), count: -1,
+		}
+		p.names = append(p.names, n.name)
 		p.cmds = append(p.cmds, n.op.Command)
-		if n.onStream() {
-			it.flags |= nodeStream
-			// What it waits for on other streams needs a slot, too: the value says when.
-			for _, a := range n.after {
-				if a.onStream() {
-					it.arg++
-				}
-			}
-			it.numIn += it.arg
-		}
-
-		waits := len(n.in) + len(n.after)
-		switch n.kind {
-		case kindMerge:
-			// Bit 0 is the live input that is still missing.
-			waits = 1 + 2*len(n.after)
-			it.numIn = 2 // the value and the number of its input
-			it.arg = int32(len(n.in) - backEdges(n))
-		case kindConst:
-			it.arg = int32(len(p.consts))
-			p.consts = append(p.consts, n.value)
-		case kindInput, kindOutput:
-			it.arg = numbers[n]
-		case kindEnter:
-			it.arg = c.entered[n.id]
-			if n.constant {
-				it.flags |= nodeConstant
-			}
-			p.frames[it.arg].enters = append(p.frames[it.arg].enters, int32(i))
-			if p.frames[it.arg].ordered {
-				waits++
-				p.ordered = append(p.ordered, int32(i))
-			}
-		case kindExit:
-			it.arg = int32(len(fr.exits))
-			fr.exits = append(fr.exits, int32(i))
-		case kindSwitch:
-			if n.passThrough {
-				it.flags |= nodePass
-			}
-		case kindSend, kindRecv:
-			it.flags |= nodeTransfer
-			p.transfers = true
-		}
-		root := waits == 0
-		if n.op.Order != Unordered && f == 0 {
-			waits++ // the earlier iteration
-			if root {
-				waits++ // the start
-			}
-			p.ordered = append(p.ordered, int32(i))
-			it.flags |= nodeInOrder
-			if n.op.Order == Serial {
-				it.flags ^= nodeInOrder | nodeSerial
-			}
-		}
-		if root {
-			p.roots = append(p.roots, int32(i))
-		}
+		waits := c.addOrder(n, it, c.describe(n, it, fr))
 		if waits > maxPending || len(n.in) > maxPending {
 			return &GraphError{Node: n.name, Reason: fmt.Sprintf("waits for %d edges, expected at most %d: join them in several steps", waits, maxPending)}
 		}
@@ -152,24 +88,97 @@ func (c *compiler) addItems(o CompileOptions) error {
 			it.count = int32(len(fr.counts))
 			fr.counts = append(fr.counts, uint32(waits))
 		}
+		fr.slots += int(it.numIn)
+		p.async = p.async || it.flags&(nodeAsync|nodeStream) != 0
+		p.expensive = p.expensive || it.mayBeShared()
+		p.attrs = append(p.attrs, inferAttrs(n, c.consumers, o.ForceDeviceCompatible)...)
+		if fr.slots > math.MaxInt32 || len(p.attrs) > math.MaxInt32 {
+			return &GraphError{Reason: "the graph has more than 2³¹ inputs or outputs"}
+		}
+	}
+	return nil
+}
+
+// describe fills in what depends on the kind of a node, its arg above all: the
+// number of a constant, input or output, the frame of an Enter, the ordinal of
+// an Exit, how many dead inputs make a Merge dead, and for a node on a stream
+// its slots for control edges. It returns what the node waits for, as counts.go
+// has it.
+func (c *compiler) describe(n *Node, it *nodeItem, fr *frameInfo) (waits int) {
+	p := c.p
+	waits = len(n.in) + len(n.after)
+	switch n.kind {
+	case kindKernel:
 		if n.op.Async {
 			it.flags |= nodeAsync
 		}
 		if n.op.Expensive {
 			it.flags |= nodeExpensive
 		}
-		fr.slots += int(it.numIn)
-
-		uses := make([][]use, n.outs)
-		for k := range uses {
-			uses[k] = c.consumers[Output{n, k}]
+		if !n.onStream() {
+			break
 		}
-		p.attrs = append(p.attrs, inferAttrs(n, uses, o.ForceDeviceCompatible)...)
-		if fr.slots > math.MaxInt32 || len(p.attrs) > math.MaxInt32 {
-			return &GraphError{Reason: "the graph has more than 2³¹ inputs or outputs"}
+		it.flags |= nodeStream
+		// What it waits for on other streams needs a slot, too: the value there
+		// says when.
+		for _, a := range n.after {
+			if a.onStream() {
+				it.arg++
+			}
+		}
+		it.numIn += it.arg
+	case kindMerge:
+		waits = 1 + 2*len(n.after)
+		it.numIn = 2 // the value and the number of its input
+		it.arg = int32(len(n.in) - backEdges(n))
+	case kindConst:
+		it.arg = int32(len(p.consts))
+		p.consts = append(p.consts, n.value)
+	case kindInput:
+		it.arg = int32(slices.Index(c.g.inputs, n))
+	case kindOutput:
+		it.arg = int32(slices.Index(c.g.outputs, n))
+	case kindEnter:
+		it.arg = c.entered[n.id]
+		if n.constant {
+			it.flags |= nodeConstant
+		}
+		p.frames[it.arg].enters = append(p.frames[it.arg].enters, it.id)
+	case kindExit:
+		it.arg = int32(len(fr.exits))
+		fr.exits = append(fr.exits, it.id)
+	case kindSwitch:
+		if n.passThrough {
+			it.flags |= nodePass
+		}
+	case kindSend, kindRecv:
+		it.flags |= nodeTransfer
+		if n.kind == kindRecv {
+			it.flags |= nodeAsync
+		}
+		p.transfers = true
+	}
+	return waits
+}
+
+// addOrder makes a node of the root frame wait for its own earlier iteration,
+// if it is to. It also finds the roots: such a one waits for the start as well.
+func (c *compiler) addOrder(n *Node, it *nodeItem, waits int) int {
+	p := c.p
+	ordered := n.op.Order != Unordered && c.frameOf[n.id] == 0
+	if waits == 0 {
+		p.roots = append(p.roots, it.id)
+		if ordered {
+			waits++
 		}
 	}
-	return nil
+	if ordered {
+		it.flags |= map[Order]nodeFlags{InOrder: nodeInOrder, Serial: nodeSerial}[n.op.Order]
+	} else if n.kind != kindEnter || !p.frames[it.arg].ordered {
+		return waits
+	}
+	p.ordered = append(p.ordered, it.id)
+	return waits + 1
 }
 
 func backEdges(merge *Node) (n int) {

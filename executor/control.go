@@ -27,10 +27,10 @@ func (k kind) String() string {
 }
 
 // The operators of this file are TensorFlow's (Yu et al. 2018, "Dynamic control
-// flow in large-scale machine learning"). A node is dead when one of its
-// inputs is; a dead node runs no kernel, and its outputs are dead. Merge ends
-// deadness: it is alive as soon as one of its inputs is. While, Case and If put them
-// together; use them unless you need another shape.
+// flow in large-scale machine learning"). A node is dead when one of its inputs
+// is; a dead node runs no kernel, and its outputs are dead. Merge ends
+// deadness: it is alive as soon as one of its inputs is. While, Case and If put
+// them together; use them unless you need another shape.
 
 // Switch sends data to its second output if pred is true and to the first if
 // it is false. The other output is dead.
@@ -61,8 +61,8 @@ func ports(n *Node) []Output {
 	return outs
 }
 
-// Merge adds a node that hands on the one live value among its inputs: output
-// 0 is the value and output 1 the number of the input, an Int. It is dead if all
+// Merge adds a node that hands on the one live value among its inputs: output 0
+// is the value and output 1 the number of the input, an Int. It is dead if all
 // inputs are. Two live inputs are an error (ErrTwoValues). Control edges into
 // it only order it; a dead one does not kill it.
 func (g *Graph) Merge(name string, in ...Output) *Node {
@@ -131,8 +131,8 @@ func (g *Graph) NextIteration(name string, o Output) Output {
 	return g.add(kindNextIteration, name, 1, []Output{o}, nil).Out(0)
 }
 
-// LoopCond hands on the predicate of a loop, a Bool. It is where a loop without kernels notices
-// that its step was cancelled.
+// LoopCond hands on the predicate of a loop, a Bool. It is where a loop without
+// kernels notices that its step was cancelled.
 func (g *Graph) LoopCond(name string, pred Output) Output {
 	return g.add(kindLoopCond, name, 1, []Output{pred}, nil).Out(0)
 }

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// A node that is marked expensive is measured, since marks are guesses: it goes to other goroutines
-// only while it takes longer than handing it over costs. The estimate starts high
-// enough for a node to be tried elsewhere first.
+// A node that is marked expensive is measured, since marks are guesses: it goes
+// to other goroutines only while it takes longer than handing it over costs.
+// The estimate starts high enough for a node to be tried elsewhere first.
 const (
 	expensiveFrom = 2 * time.Microsecond
 	firstEstimate = 10 * time.Microsecond
@@ -26,8 +26,8 @@ func newCosts(nodes int) costs {
 
 func (c costs) expensive(node int32) bool { return c[node].Load() >= int64(expensiveFrom) }
 
-// due reports whether the next run of the node is to be measured: always while it is
-// expensive, and once in a while when it is not, in case it changes.
+// due reports whether the next run of the node is to be measured: always while
+// it is expensive, and once in a while when it is not, in case it changes.
 func (c costs) due(s *session, node int32) bool {
 	s.tick++
 	return s.tick&15 == 0 || c.expensive(node)

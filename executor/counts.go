@@ -29,8 +29,8 @@ const (
 	mergeCtrl  uint32 = 1<<32 - 2   // pending − 2
 )
 
-// arriveMerge takes note of what comes along e and reports whether the Merge is ready,
-// and dead.
+// arriveMerge takes note of what comes along e and reports whether the Merge is
+// ready, and dead.
 func (s *session) arriveMerge(e *edge, it *iteration, v *Value, dead bool) (ready, isDead bool) {
 	w := &it.counts[e.count]
 	deadAt := uint32(s.items[e.dst].arg)
@@ -56,8 +56,8 @@ func (s *session) arriveMerge(e *edge, it *iteration, v *Value, dead bool) (read
 	return now&pendingMask == 1 && now>>deadShift&deadMask == deadAt, true
 }
 
-// take returns what e carries away from its output: the value itself if e is the last
-// edge, else a copy with a reference of its own.
+// take returns what e carries away from its output: the value itself if e is
+// the last edge, else a copy with a reference of its own.
 func (s *session) take(e *edge, v *Value) Value {
 	got := *v
 	if e.flags&edgeLast != 0 {

@@ -11,8 +11,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A spec describes a graph without loops in a form that can be enumerated, built, and
-// interpreted one node after the other.
+// A spec describes a graph without loops in a form that can be enumerated,
+// built, and interpreted one node after the other.
 type spec []specNode
 
 type specNode struct {
@@ -22,8 +22,8 @@ type specNode struct {
 	taken int   // of a switch
 }
 
-// outputs returns (node, output) of every output of the first n nodes; node −1 is the live
-// constant that everything starts from.
+// outputs returns (node, output) of every output of the first n nodes; node −1
+// is the live constant that everything starts from.
 func (s spec) outputs(n int) [][2]int {
 	outs := [][2]int{{-1, 0}}
 	for i, node := range s[:n] {
@@ -74,7 +74,8 @@ func (s spec) interpret() (alive []bool, twoValues bool) {
 	return alive, twoValues
 }
 
-// build makes the graph, with a probe behind every node that says whether it was alive.
+// build makes the graph, with a probe behind every node that says whether it
+// was alive.
 func (s spec) build(ran []bool) *Graph {
 	g := NewGraph()
 	start := g.Const("start", Int(1))
@@ -121,28 +122,31 @@ func (s spec) build(ran []bool) *Graph {
 	return g
 }
 
-// runInOrder runs x on one goroutine; choose picks which of the n ready nodes is next.
+// runInOrder runs x on one goroutine; choose picks which of the n ready nodes
+// is next.
 func runInOrder(x *Executor, choose func(n int) int, out ...Value) (*step, error) {
 	st, err := x.take()
 	if err != nil {
 		return nil, err
 	}
 	st.begin(context.Background(), nil, nil)
+	if err := x.activate(st); err != nil {
+		return nil, err
+	}
 	st.root.armRoot(0)
 	st.inflight.Store(1)
 	s := x.newSession(st)
 	s.startRoot(st.root)
 	for {
-		for n := len(s.ready); n > 0; n = len(s.ready) {
+		for !s.ready.empty() {
 			// A node that nobody waits for may as well run at once.
-			k := slices.IndexFunc(s.ready, func(t tagged) bool { return s.items[t.node].numEd == 0 })
+			ready := s.ready.nodes[s.ready.first:]
+			k := slices.IndexFunc(ready, func(t tagged) bool { return s.items[t.node].numEd == 0 })
 			if k < 0 {
-				k = choose(n)
+				k = choose(len(ready))
 			}
-			s.ready[k], s.ready[n-1] = s.ready[n-1], s.ready[k]
-			t := s.ready[n-1]
-			s.ready = s.ready[:n-1]
-			s.process(t)
+			ready[k], ready[0] = ready[0], ready[k]
+			s.process(s.ready.pop())
 		}
 		if s.cur == nil {
 			break
@@ -255,8 +259,8 @@ func (s spec) choices() (nodes []specNode) {
 	return nodes
 }
 
-// Every graph of up to three nodes (each with up to two inputs and one control edge), in
-// every order in which its nodes can run.
+// Every graph of up to three nodes (each with up to two inputs and one control
+// edge), in every order in which its nodes can run.
 func TestDeadnessExhaustive(t *testing.T) {
 	graphs := 0
 	var all func(s spec, n int)
@@ -357,8 +361,8 @@ func TestDeadLoop(t *testing.T) {
 	}
 }
 
-// A hand-made loop with two variables and several parallel iterations gives the same
-// in every order of its nodes: constant Enters that come late, deferred
+// A hand-made loop with two variables and several parallel iterations gives the
+// same in every order of its nodes: constant Enters that come late, deferred
 // NextIterations, Exits that are dead in all iterations but the last.
 func TestLoopAnyOrder(t *testing.T) {
 	for _, parallel := range []int{1, 2, 3, 10} {

@@ -35,7 +35,8 @@ var (
 	// ErrSelector is the error of a switch whose selector names no branch.
 	ErrSelector = errors.New("the selector names no branch")
 
-	// ErrAborted is what a Rendezvous that was aborted without a reason reports.
+	// ErrAborted is what a Rendezvous that was aborted without a reason
+	// reports.
 	ErrAborted = errors.New("executor: rendezvous aborted")
 
 	// ErrGoexit is the error of a kernel that ended its goroutine.

@@ -11,10 +11,10 @@ import (
 
 // Options configures an Executor. The zero value is ready to use.
 type Options struct {
-	// Workers is the number of goroutines that run the expensive nodes of one step
-	// at the same time, the caller of Run included. Default GOMAXPROCS; 1 runs everything on
-	// the goroutines that call. The others are started when they are first needed
-	// and live until Close.
+	// Workers is the number of goroutines that run the expensive nodes of one
+	// step at the same time, the caller of Run included. Default GOMAXPROCS; 1
+	// runs everything on the goroutines that call. The others are started when
+	// they are first needed and live until Close.
 	Workers int
 
 	// Concurrency limits how many operators run at once. Default no limit.
@@ -28,7 +28,8 @@ type Options struct {
 	Device streams.Device
 
 	// Plan gives those nodes their streams, for the graph of
-	// Program.StreamGraph. Default: the plan of StreamPolicy with at most StreamBudget streams (0 sets no bound).
+	// Program.StreamGraph. Default: the plan of StreamPolicy with at most
+	// StreamBudget streams (0 sets no bound).
 	Plan         *streams.Plan
 	StreamPolicy streams.Policy
 	StreamBudget int
@@ -102,8 +103,8 @@ func (x *Executor) Program() *Program { return x.prog }
 // Args is what one run works on.
 type Args struct {
 	// In holds the inputs of the graph, in the order in which they were
-	// declared, and Out receives its outputs. Out may be shorter than the list of
-	// outputs. A *Buffer in In stays the caller's; one in Out is the
+	// declared, and Out receives its outputs. Out may be shorter than the list
+	// of outputs. A *Buffer in In stays the caller's; one in Out is the
 	// caller's to release.
 	In, Out []Value
 
@@ -112,10 +113,10 @@ type Args struct {
 	Rendezvous *Rendezvous
 }
 
-// Run runs the program once and returns when nothing of the run is going on any more.
-// The error is a *NodeError for the first node that failed, the cause of ctx if
-// that ended first, and wraps ErrNoValue, with all of Out that has a value
-// set, if an output is dead.
+// Run runs the program once and returns when nothing of the run is going on any
+// more. The error is a *NodeError for the first node that failed, the cause of
+// ctx if that ended first, and wraps ErrNoValue, with all of Out that has a
+// value set, if an output is dead.
 //
 // The calling goroutine runs the nodes; other goroutines take expensive ones.
 func (x *Executor) Run(ctx context.Context, a Args) (err error) {
@@ -131,6 +132,12 @@ func (x *Executor) Run(ctx context.Context, a Args) (err error) {
 	}
 	st.begin(ctx, a.In, a.Rendezvous)
 	st.helpers = x.opts.Workers - 1
+	st.alone = !x.prog.async && (st.helpers == 0 || !x.prog.expensive)
+	if err := x.activate(st); err != nil {
+		st.release(a.Rendezvous == nil)
+		st.close()
+		return err
+	}
 	stop := st.watch(ctx)
 	defer func() { // also if a kernel ends this goroutine
 		x.await(st)
@@ -159,21 +166,24 @@ func (x *Executor) RunAsync(ctx context.Context, a Args, done func(error)) {
 	x.mu.Unlock()
 	go func() {
 		defer x.async.Done()
-		done(x.Run(ctx, a))
+		err := ErrGoexit // if Run does not return because a kernel ends this goroutine
+		defer func() { done(err) }()
+		err = x.Run(ctx, a)
 	}()
 }
 
 // RunOn is Run as the next work of a stream, behind what was issued there
-// before and ahead of what is issued later, whatever streams, loops and branches
-// the program itself has. It returns at once. The event completes with the run, and carries its error, which
-// becomes the stream's as well. The slices in a are used until then.
+// before and ahead of what is issued later, whatever streams, loops and
+// branches the program itself has. It returns at once. The event completes with
+// the run, and carries its error, which becomes the stream's as well. The
+// slices in a are used until then.
 func (x *Executor) RunOn(ctx context.Context, s streams.Stream, a Args) streams.Event {
 	return streams.Schedule(ctx, s, func(ctx context.Context) error { return x.Run(ctx, a) })
 }
 
 // Close cancels what is running with ErrClosed, waits for it, stops the
-// goroutines and closes the kernels, whose errors it joins. What a Loop's consumer still holds
-// stays valid. Further calls return nil.
+// goroutines and closes the kernels, whose errors it joins. What a Loop's
+// consumer still holds stays valid. Further calls return nil.
 func (x *Executor) Close() error {
 	x.mu.Lock()
 	if x.closing {
@@ -236,15 +246,14 @@ func (x *Executor) take() (st *step, err error) {
 		}
 		st.root = st.newRoot()
 	}
-	return st, x.activate(st)
+	return st, nil
 }
 
-// activate makes st known to Close.
+// activate makes st, which has begun, known to Close.
 func (x *Executor) activate(st *step) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.closing {
-		st.close()
 		return ErrClosed
 	}
 	x.active[st] = struct{}{}

@@ -7,7 +7,8 @@ import (
 )
 
 // frame is one instance of a loop: it is created by the first Enter that leads
-// into it from one iteration of the frame around it. The root frame has no parent.
+// into it from one iteration of the frame around it. The root frame has no
+// parent.
 type frame struct {
 	st     *step
 	info   *frameInfo
@@ -24,7 +25,8 @@ type frame struct {
 	free       []*iteration
 }
 
-// carried is what a NextIteration or a constant Enter hands to later iterations.
+// carried is what a NextIteration or a constant Enter hands to later
+// iterations.
 type carried struct {
 	item *nodeItem
 	v    Value
@@ -41,7 +43,8 @@ type iteration struct {
 
 	// live counts what keeps the iteration: its nodes that are ready or
 	// running, its child frames, in iteration 0 the Enters still to come, the
-	// iteration before it, and in the root frame what armRoot says. Whoever takes it to 0 ends the iteration.
+	// iteration before it, and in the root frame what armRoot says. Whoever
+	// takes it to 0 ends the iteration.
 	live atomic.Int64
 
 	counts   []uint32
@@ -219,8 +222,8 @@ func (s *session) startIteration(f *frame, index int64) {
 	}
 }
 
-// endIteration deletes an iteration that nothing keeps any more, and the ones after it that
-// only waited for that; with the last of them, the frame.
+// endIteration deletes an iteration that nothing keeps any more, and the ones
+// after it that only waited for that; with the last of them, the frame.
 func (s *session) endIteration(it *iteration) {
 	if it.frame.parent == nil {
 		s.endRoot(it)

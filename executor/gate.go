@@ -62,7 +62,7 @@ func (s *session) leaveGate(item *nodeItem, held bool) {
 	t := g.waiting[g.first]
 	g.waiting[g.first] = tagged{}
 	g.first++
-	s.ready = append(s.ready, t)
+	s.ready.push(t)
 }
 
 // reset forgets the operators of a step that has failed.

@@ -6,8 +6,8 @@ import (
 )
 
 // Graph is where a program is put together: nodes are added in an order in
-// which every input exists already, the back edges of loops excepted. A Graph is for
-// one goroutine. Mistakes are remembered and come out of Compile.
+// which every input exists already, the back edges of loops excepted. A Graph
+// is for one goroutine. Mistakes are remembered and come out of Compile.
 type Graph struct {
 	nodes   []*Node
 	byName  map[string]*Node
@@ -71,8 +71,8 @@ type Order uint8
 const (
 	// Unordered calls may run in any order and at the same time.
 	Unordered Order = iota
-	// InOrder calls start in iteration order: the next one when Run has returned. Those of an
-	// async node may be unfinished together.
+	// InOrder calls start in iteration order: the next one when Run has
+	// returned. Those of an async node may be unfinished together.
 	InOrder
 	// Serial calls never overlap: the next one starts when the earlier
 	// iteration's is finished. A node with state is Serial.
@@ -92,8 +92,8 @@ type Op struct {
 	// return.
 	Async bool
 
-	// Expensive marks a kernel that may be worth another goroutine. How long
-	// it takes is measured, and it runs inline while it turns out cheap. A kernel
+	// Expensive marks a kernel that may be worth another goroutine. How long it
+	// takes is measured, and it runs inline while it turns out cheap. A kernel
 	// without it always runs inline.
 	Expensive bool
 
@@ -123,6 +123,8 @@ func (g *Graph) Add(name string, op Op, in ...Output) *Node {
 	switch {
 	case (op.Run == nil) == (op.New == nil):
 		g.fail(n.name, "set exactly one of Op.Run and Op.New")
+	case op.Order > Serial || op.Backend >= numBackends:
+		g.fail(n.name, "Op.Order is %d and Op.Backend %d, expected the constants", op.Order, op.Backend)
 	case op.Outputs < 0 || op.Outputs > maxOutputs:
 		g.fail(n.name, "has %d outputs, expected 0 to %d", op.Outputs, maxOutputs)
 	}

@@ -79,22 +79,20 @@ func newExecutor(t testing.TB, g *Graph, o Options) *Executor {
 // workers are the numbers of goroutines that results must not depend on.
 var workers = []int{1, 2, 4}
 
-// eval runs the graph that build describes with every number of workers, twice, and
-// returns the outputs, which must be the same each time.
-func eval(t *testing.T, build func(g *Graph) []Output, in ...Value) []Value {
+// eval runs the graph that build describes with every number of workers, twice,
+// and returns the outputs, which must be the same each time.
+func eval(t *testing.T, build func(g *Graph) []Output) []Value {
 	t.Helper()
 	var first []Value
 	for _, w := range workers {
 		g := NewGraph()
-		inputs := make([]Output, len(in))
-		_ = inputs
 		for i, o := range build(g) {
 			g.Output(fmt.Sprintf("out%d", i), o)
 		}
 		x := newExecutor(t, g, Options{Workers: w})
 		for range 2 {
 			out := make([]Value, len(x.Program().Outputs()))
-			require.NoError(t, x.Run(context.Background(), Args{In: in, Out: out}))
+			require.NoError(t, x.Run(context.Background(), Args{Out: out}))
 			if first == nil {
 				first = out
 			}

@@ -29,9 +29,9 @@ type KernelFunc func(ctx context.Context, c *Call) error
 // Run calls f.
 func (f KernelFunc) Run(ctx context.Context, c *Call) error { return f(ctx, c) }
 
-// Call is one run of one node: its inputs, its outputs and where it stands. It belongs
-// to the kernel until Run returns or, for an async node, until Done; then it is
-// used again for other nodes.
+// Call is one run of one node: its inputs, its outputs and where it stands. It
+// belongs to the kernel until Run returns or, for an async node, until Done;
+// then it is used again for other nodes.
 type Call struct {
 	st   *step
 	item *nodeItem
@@ -78,11 +78,12 @@ func (c *Call) Set(i int, v Value) { c.out[i] = v }
 func (c *Call) Attr(i int) Attr { return c.st.x.prog.attrs[int(c.item.attrs)+i] }
 
 // Node returns the name of the node.
-func (c *Call) Node() string { return c.st.x.prog.nodes[c.item.id].name }
+func (c *Call) Node() string { return c.st.x.prog.names[c.item.id] }
 
 // Frame returns the path of the frame that the node runs in: "" for the root
 // frame, else like "outer@3/inner". Together with Iteration and Root it tells
-// any two calls of one node in one step apart. It allocates except in the root frame.
+// any two calls of one node in one step apart. It allocates except in the root
+// frame.
 func (c *Call) Frame() string { return c.iter.frame.path() }
 
 // Iteration returns the iteration of Frame that the node runs in.
@@ -93,13 +94,13 @@ func (c *Call) Iteration() int64 { return c.iter.index }
 func (c *Call) Root() int64 { return c.iter.root.index }
 
 // Slot returns the slot of the root iteration, from 0 to LoopOptions.Slots − 1.
-// No other root iteration alive has the same one, so what is kept per slot belongs to
-// this iteration until its last Result is released. It is 0 in Run.
+// No other root iteration alive has the same one, so what is kept per slot
+// belongs to this iteration until its last Result is released. It is 0 in Run.
 func (c *Call) Slot() int { return c.iter.root.slot }
 
 // Alloc allocates size bytes for output i and sets the output.
 func (c *Call) Alloc(i, size int) (*Buffer, error) {
-	b, err := newBuffer(c.st.x.alloc, size, c.Attr(i))
+	b, err := NewBuffer(c.st.x.alloc, size, c.Attr(i))
 	if err != nil {
 		return nil, err
 	}
@@ -125,10 +126,10 @@ func (c *Call) Forward(in, i, size int) (b *Buffer, forwarded bool, err error) {
 	return b, false, err
 }
 
-// Done finishes an async node, with an error if it failed. It may be called from any
-// goroutine, also before Run returns, and exactly once. Nodes that become
-// ready by it and are neither async nor expensive run before Done returns, so
-// Done must not be called with locks held that kernels take.
+// Done finishes an async node, with an error if it failed. It may be called
+// from any goroutine, also before Run returns, and exactly once. Nodes that
+// become ready by it and are neither async nor expensive run before Done
+// returns, so Done must not be called with locks held that kernels take.
 func (c *Call) Done(err error) {
 	// The outcome is kept in the call: when Run is still on its way the
 	// goroutine that runs it goes on from there.
@@ -143,12 +144,12 @@ func (c *Call) Done(err error) {
 	}
 }
 
-// Issue adds work to the stream of the node, in the order of these calls. Only the kernel of a mixed or
-// device node that is not async may call it, before Run returns. Run itself is
-// on the host and at once: it works out sizes, allocates and sets the outputs,
-// whose contents the work then writes. When the work runs, what it reads
-// has been written, and the outputs and inputs stay until it has run. Without
-// Options.Device the work runs when Run has returned.
+// Issue adds work to the stream of the node, in the order of these calls. Only
+// the kernel of a mixed or device node that is not async may call it, before
+// Run returns. Run itself is on the host and at once: it works out sizes,
+// allocates and sets the outputs, whose contents the work then writes. When the
+// work runs, what it reads has been written, and the outputs and inputs stay
+// until it has run. Without Options.Device the work runs when Run has returned.
 func (c *Call) Issue(work func(*streams.Context) error) {
 	if c.item.flags&nodeStream == 0 {
 		panic("executor: Call.Issue is for mixed and device nodes that are not async, which node " + c.Node() + " is not")
@@ -156,8 +157,8 @@ func (c *Call) Issue(work func(*streams.Context) error) {
 	c.issued = append(c.issued, work)
 }
 
-// noteFailure fails the node from outside of a session. Whoever finishes the node stops the
-// step, if need be.
+// noteFailure fails the node from outside of a session. Whoever finishes the
+// node stops the step, if need be.
 func (c *Call) noteFailure(err error) {
 	c.failed = true
 	c.stops = c.st.fail(c.iter, c.item, err)

@@ -12,9 +12,10 @@ import (
 //
 // Which stream a node is issued on is the plan's choice. Which events its
 // stream waits for is worked out when it is issued, since what is dead and how
-// often a loop goes round is known only then: it waits for the producers of what it reads,
-// except those that its stream is behind already, directly or through another
-// wait. On a graph without control flow that leaves the waits of the plan.
+// often a loop goes round is known only then: it waits for the producers of
+// what it reads, except those that its stream is behind already, directly or
+// through another wait. On a graph without control flow that leaves the waits
+// of the plan.
 type lanes struct {
 	mu   sync.Mutex
 	plan *streams.Plan
@@ -78,7 +79,8 @@ func (l *lanes) issue(node int32, after []*mark, work func(*streams.Context) err
 }
 
 // coveredByOther reports whether another of the marks comes after marks[i], so
-// that to wait for that one is enough. Of several that are one and the same, the first counts.
+// that to wait for that one is enough. Of several that are one and the same,
+// the first counts.
 func coveredByOther(marks []*mark, i int) bool {
 	for k, m := range marks {
 		if k != i && m.behind[marks[i].lane] >= marks[i].number && (m != marks[i] || k < i) {

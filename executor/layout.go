@@ -12,8 +12,8 @@ type layout struct {
 }
 
 // layOut follows the graph from its roots. An Enter runs in the outer frame and
-// its outputs are in the inner one; an Exit the other way round. All inputs of a node must be
-// in one frame.
+// its outputs are in the inner one; an Exit the other way round. All inputs of
+// a node must be in one frame.
 func layOut(g *Graph) (*layout, error) {
 	l := &layout{
 		frames:  []frameInfo{{parent: -1}},
@@ -108,8 +108,8 @@ func (l *layout) frameOfOutputs(n *Node, specs map[*LoopSpec]int32) (int32, erro
 	return f, nil
 }
 
-// check refuses what would be wrong at run time, and marks the loops that successive
-// root iterations enter one after the other.
+// check refuses what would be wrong at run time, and marks the loops that
+// successive root iterations enter one after the other.
 func (l *layout) check(g *Graph) error {
 	for _, n := range l.order {
 		f := l.frameOf[n.id]

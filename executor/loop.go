@@ -23,8 +23,8 @@ type LoopOptions struct {
 	// were declared; every iteration sees the same ones.
 	In []Value
 
-	// Rendezvous connects Send and Recv nodes with other programs.
-	// Default: one of the loop's own.
+	// Rendezvous connects Send and Recv nodes with other programs. It is
+	// aborted when the loop ends. Default: one of the loop's own.
 	Rendezvous *Rendezvous
 }
 
@@ -32,8 +32,8 @@ type LoopOptions struct {
 // input pipeline is a loop whose iterations are batches.
 //
 //   - Iterations start in order, as soon as one of the Slots is free, and may
-//     overlap. Node.Order says what one node may do with its own earlier
-//     iteration: overlap freely, start in order, or wait for it to finish.
+//     overlap. Op.Order says what a node may do with its own earlier iteration:
+//     overlap freely, start in order, or wait for it to finish.
 //   - Iterations finish in any order; Next hands them out in iteration order.
 //   - A Result is a hold on its iteration: its outputs and its slot stay as
 //     they are until Release. Results may be released in any order; the last
@@ -45,8 +45,8 @@ type LoopOptions struct {
 //
 // A failure ends the loop in order as well: the iterations before the failed
 // one are finished and delivered, then Next returns the *NodeError, and nothing
-// of the loop is running any more. Cancelling the context given to Executor.Loop ends
-// it at once with context.Cause.
+// of the loop is running any more. When the context given to Executor.Loop
+// ends, all iterations do, and Next returns its cause.
 //
 // Next, Limit and Release may be called from different goroutines; Next from
 // one at a time. Always Close a loop.
@@ -100,11 +100,13 @@ func (x *Executor) Loop(ctx context.Context, o LoopOptions) (*Loop, error) {
 	st.loop, st.helpers = l, x.opts.Workers
 	st.begin(ctx, o.In, o.Rendezvous)
 	l.arm()
+	l.stop = st.watch(ctx)
 	if err := x.activate(st); err != nil {
+		l.stop()
 		st.release(o.Rendezvous == nil)
+		st.close()
 		return nil, err
 	}
-	l.stop = st.watch(ctx)
 	l.start()
 	return l, nil
 }
@@ -180,9 +182,9 @@ func (l *Loop) poll() (r Result, ok bool, err error) {
 	return Result{}, false, nil
 }
 
-// Limit sets the number of iterations that may start in all, and starts what
-// it allows. It returns the number of iterations that will have been run: n, or what
-// has been started already. Limit(0) lets the loop park.
+// Limit sets the number of iterations that may start in all, and starts what it
+// allows. It returns the number of iterations that will have been run: n, or
+// what has been started already. Limit(0) lets the loop park.
 func (l *Loop) Limit(n int64) int64 {
 	l.mu.Lock()
 	l.limit = max(n, l.started)
@@ -330,8 +332,9 @@ func (l *Loop) start() {
 	}
 }
 
-// finished notes that all nodes of an iteration are done. It reports whether a consumer was woken, and
-// whether a failed iteration is the oldest now, so that the rest has to be stopped.
+// finished notes that all nodes of an iteration are done. It reports whether a
+// consumer was woken, and whether a failed iteration is the oldest now, so that
+// the rest has to be stopped.
 func (l *Loop) finished(it *iteration) (woke, stop bool) {
 	if it.index >= l.st.failedAt.Load() {
 		return false, false

@@ -17,8 +17,8 @@ import (
 )
 
 // batches is a graph like that of a pipeline: a serial source, an async region
-// whose calls overlap, and a node behind it. region starts a call and sees to it that
-// it is finished.
+// whose calls overlap, and a node behind it. region starts a call and sees to
+// it that it is finished.
 func batches(region func(ctx context.Context, c *Call) error) *Graph {
 	g := NewGraph()
 	var next int64
@@ -97,8 +97,8 @@ func TestLoopInOrder(t *testing.T) {
 	})
 }
 
-// Results are held and released in any order; the iterations alive never share a slot, and
-// the consumer sees the same with any number of them.
+// Results are held and released in any order; the iterations alive never share
+// a slot, and the consumer sees the same with any number of them.
 func TestLoopRandomConsumer(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		slots := rapid.IntRange(1, 5).Draw(rt, "slots")
@@ -309,9 +309,10 @@ func TestLoopOrders(t *testing.T) {
 				return nil
 			}}, wait.Out(0)).Out(0))
 			x, l := newLoop(t, g, LoopOptions{Slots: 5, Limit: 5})
-			for range 5 {
+			for k := range int64(5) {
 				r, err := l.Next(t.Context())
 				require.NoError(t, err)
+				require.Equal(t, k, r.Output(0).Int())
 				r.Release()
 			}
 			require.Equal(t, order != Unordered, inOrder)
@@ -366,7 +367,8 @@ func TestLoopStalls(t *testing.T) {
 	require.NoError(t, x.Close())
 }
 
-// stalling returns a graph whose loop has a second variable that does not go on.
+// stalling returns a graph whose loop has a second variable that does not go
+// on.
 func stalling() *Graph {
 	g := NewGraph()
 	loop := &LoopSpec{Name: "loop"}

@@ -34,7 +34,7 @@ func (st *step) post(w shared) {
 // call wakes somebody for n new pieces of shared work. Executor.mu is held.
 func (st *step) call(n int) {
 	if st.waiting {
-		st.waiting = false
+		st.waiting = false // one call is enough
 		st.moved.Signal()
 		n--
 	}
@@ -113,7 +113,7 @@ func (x *Executor) runShared(st *step, w shared) {
 	if w.call != nil {
 		s.finishStream(w.call)
 	} else {
-		s.ready = append(s.ready, w.tagged)
+		s.ready.push(w.tagged)
 	}
 	s.run()
 }
@@ -130,6 +130,7 @@ func (x *Executor) await(st *step) {
 		} else {
 			st.waiting = true
 			st.moved.Wait()
+			st.waiting = false
 		}
 	}
 }
@@ -145,7 +146,7 @@ func (x *Executor) newSession(st *step) *session {
 		s = &session{items: x.prog.items, edges: x.prog.edges, out: make([]Value, x.maxOuts)}
 	}
 	x.mu.Unlock()
-	s.st, s.call.st = st, st
+	s.st, s.call.st, s.alone = st, st, st.alone
 	s.woke, s.foreign = false, false
 	return s
 }

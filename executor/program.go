@@ -13,7 +13,7 @@ const (
 
 // Program is a compiled graph. It does not change and is shared by all runs.
 type Program struct {
-	nodes  []nodeInfo // what only people and planners read
+	names  []string // by item
 	items  []nodeItem
 	edges  []edge
 	attrs  []Attr  // of all outputs
@@ -27,14 +27,11 @@ type Program struct {
 	outputs []string
 
 	transfers bool // it has Send or Recv nodes
+	async     bool // it has nodes that are finished by somebody else
+	expensive bool
 
 	closers []io.Closer // kernels, in the order in which they were made
 	taken   atomic.Bool // an Executor owns the program
-}
-
-// nodeInfo is what a run does not need of a node, or only when it fails.
-type nodeInfo struct {
-	name string
 }
 
 // nodeItem is a node in the form that a run reads, within 64 bytes.
@@ -48,7 +45,7 @@ type nodeItem struct {
 	count int32 // its word in the counts of its frame, −1 if it needs none
 	attrs int32 // first of its outputs in Program.attrs
 	later int32 // how many of its edges, the last ones, wait until its stream has got there
-	arg   int32 // number of the constant, input or output; frame of an Enter; ordinal of an Exit; dead inputs that make a Merge dead
+	arg   int32 // see compiler.describe
 	outs  uint16
 	kind  kind
 	flags nodeFlags
@@ -129,15 +126,15 @@ func (p *Program) Outputs() []string { return p.outputs }
 // node, and false if there is no such output.
 func (p *Program) Attr(node string, output int) (Attr, bool) {
 	for i := range p.items {
-		if p.nodes[i].name == node && output >= 0 && output < int(p.items[i].outs) {
+		if p.names[i] == node && output >= 0 && output < int(p.items[i].outs) {
 			return p.attrs[int(p.items[i].attrs)+output], true
 		}
 	}
 	return 0, false
 }
 
-// Close closes the kernels of a program that no Executor was made for.
-// An Executor closes its program itself.
+// Close closes the kernels of a program that no Executor was made for. An
+// Executor closes its program itself.
 func (p *Program) Close() error {
 	if !p.taken.CompareAndSwap(false, true) {
 		return ErrInUse

@@ -3,12 +3,12 @@ package executor
 import "sync/atomic"
 
 // propagate sends the outputs of item along its edges into iteration it, and
-// queues the nodes that become ready. What is dead, and an output that was left empty,
-// arrives dead. It reports false if a kernel left an output empty that
+// queues the nodes that become ready. What is dead, and an output that was left
+// empty, arrives dead. It reports false if a kernel left an output empty that
 // somebody reads.
 //
-// For all destinations but a Merge and a ControlTrigger: ready when every edge has
-// arrived, dead if any of them was.
+// For all destinations but a Merge and a ControlTrigger: ready when every edge
+// has arrived, dead if any of them was.
 func (s *session) propagate(item *nodeItem, it *iteration, out []Value, dead bool) bool {
 	return s.send(s.edges[item.edges:item.edges+item.numEd], it, out, dead)
 }
@@ -40,7 +40,13 @@ func (s *session) send(edges []edge, it *iteration, out []Value, dead bool) bool
 				if d {
 					delta = arriveDead
 				}
-				w := atomic.AddUint32(&it.counts[e.count], delta)
+				var w uint32
+				if s.alone {
+					w = it.counts[e.count] + delta
+					it.counts[e.count] = w
+				} else {
+					w = atomic.AddUint32(&it.counts[e.count], delta)
+				}
 				if w&pendingMask != 0 {
 					continue
 				}
@@ -65,8 +71,8 @@ func (s *session) count(it *iteration, n int64) {
 }
 
 // arriveToken tells a node of the root frame that its call in the iteration
-// before it is done. The token that is missing is a unit of live, which then is the
-// node's if that makes it ready.
+// before it is done. The token that is missing is a unit of live, which then is
+// the node's if that makes it ready.
 func (s *session) arriveToken(it *iteration, node int32) {
 	if s.arriveControl(it, node) {
 		return

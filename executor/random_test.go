@@ -103,8 +103,9 @@ func drawProgram(t *rapid.T, vars, depth int, op func() Op) program {
 // nothing is a kernel's remainder that does nothing.
 func nothing(context.Context, *Call) error { return nil }
 
-// Nested loops and branches compute what the same program written in Go does, with any number
-// of workers and any mixture of cheap, expensive and async kernels.
+// Nested loops and branches compute what the same program written in Go does,
+// with any number of workers and any mixture of cheap, expensive and async
+// kernels.
 func TestProgramsRandom(t *testing.T) {
 	var running sync.WaitGroup
 	rapid.Check(t, func(t *rapid.T) {
@@ -159,8 +160,8 @@ func TestProgramsRandom(t *testing.T) {
 	running.Wait()
 }
 
-// A kernel that fails, or a cancellation, anywhere: the run reports the cause, is joined, leaves no
-// buffer behind, and the next one is unaffected.
+// A kernel that fails, or a cancellation, anywhere: the run reports the cause,
+// is joined, leaves no buffer behind, and the next one is unaffected.
 func TestFailuresRandom(t *testing.T) {
 	boom := errors.New("boom")
 	rapid.Check(t, func(t *rapid.T) {
@@ -209,7 +210,8 @@ func TestFailuresRandom(t *testing.T) {
 			return err
 		}}
 		n := g.Add("alloc", alloc)
-		// Buffers go round a loop beside the program, and are held by an invariant.
+		// Buffers go round a loop beside the program, and are held by an
+		// invariant.
 		out := g.While(LoopSpec{Name: "around"}, []Output{g.num(0), n.Out(0), n.Out(0), n.Out(1)}, g.upTo(0, 3),
 			func(v []Output) []Output {
 				next := append([]Output{g.plus(v[0], 1)}, p.build(g, v[1:3])...)

@@ -19,8 +19,9 @@ type Key struct {
 	Iteration   int64  // within Frame; in the root frame of a Loop, the batch
 }
 
-// String formats the key in five parts: from;incarnation;to;name;frame:iteration.
-// The incarnation has 16 hexadecimal digits.
+// String formats the key in five parts:
+// from;incarnation;to;name;frame:iteration. The incarnation has 16 hexadecimal
+// digits.
 func (k Key) String() string {
 	return fmt.Sprintf("%s;%016x;%s;%s;%s:%d", k.From, k.Incarnation, k.To, k.Name, k.Frame, k.Iteration)
 }
@@ -56,8 +57,8 @@ func ParseKey(s string) (Key, error) {
 }
 
 // Rendezvous is where values are handed over. Per key it is a queue: what is
-// sent first is received first. A send never waits; a receive waits for its send. Its
-// methods may be called from any goroutine.
+// sent first is received first. A send never waits; a receive waits for its
+// send. Its methods may be called from any goroutine.
 type Rendezvous struct {
 	mu      sync.Mutex
 	pending map[Key]*meeting
@@ -84,8 +85,9 @@ type receive struct {
 // NewRendezvous returns an empty rendezvous.
 func NewRendezvous() *Rendezvous { return &Rendezvous{pending: make(map[Key]*meeting)} }
 
-// Send hands v over, or the news that it is dead. If v holds a *Buffer, Send takes over
-// one reference, and the receiver gets it. It fails only after Abort.
+// Send hands v over, or the news that it is dead. If v holds a *Buffer, Send
+// takes over one reference, and the receiver gets it. It fails only after
+// Abort.
 func (r *Rendezvous) Send(key Key, v Value, dead bool) error {
 	r.mu.Lock()
 	if r.aborted != nil {
@@ -109,9 +111,9 @@ func (r *Rendezvous) Send(key Key, v Value, dead bool) error {
 }
 
 // RecvAsync receives the next value of key and calls done with it, at once if
-// it is there already, else from the goroutine that sends it. After Abort, or when
-// ctx is cancelled first, done is called with the reason; a receive that was
-// cancelled takes no value from the others.
+// it is there already, else from the goroutine that sends it. After Abort, or
+// when ctx is cancelled first, done is called with the reason; a receive that
+// was cancelled takes no value from the others.
 func (r *Rendezvous) RecvAsync(ctx context.Context, key Key, done func(v Value, dead bool, err error)) {
 	r.mu.Lock()
 	if err := r.aborted; err != nil {

@@ -91,9 +91,9 @@ func (g *Graph) captureControl(n *Node, s *scope) *Node {
 }
 
 // needsPivot reports whether nothing that n waits for depends on whether the
-// body runs. What is brought into a branch does, what is brought into a loop does
-// not: it is there in every iteration, also in the last, which only finds that
-// the loop is over.
+// body runs. What is brought into a branch does, what is brought into a loop
+// does not: it is there in every iteration, also in the last, which only finds
+// that the loop is over.
 func (n *Node) needsPivot() bool {
 	s := n.scope
 	if s.pivot == nil {

@@ -16,22 +16,23 @@ type tagged struct {
 	admitted bool // it has passed the gate of its backend
 }
 
-// session is one goroutine at work on one step: it runs a node, all cheap nodes that become
-// ready by it, and so on until nothing is left. Nodes of its own need no lock
-// and no counter that others see.
+// session is one goroutine at work on one step: it runs a node, all cheap nodes
+// that become ready by it, and so on until nothing is left. Nodes of its own
+// need no lock and no counter that others see.
 //
-// A session holds one unit of step.inflight. Of the iteration that it is in, it counts
-// the ready nodes in delta, which it adds to iteration.live when it leaves:
-// until then its share of live does not change, and is at least 1.
+// A session holds one unit of step.inflight. Of the iteration that it is in, it
+// counts the ready nodes in delta, which it adds to iteration.live when it
+// leaves: until then its share of live does not change, and is at least 1.
 type session struct {
 	st    *step
+	alone bool // no other session of the step runs at the same time
 	items []nodeItem
 	edges []edge
 
 	cur   *iteration
 	delta int64
 
-	ready []tagged // a stack: what was just computed is still in the cache
+	ready queue
 	heavy []tagged // expensive nodes that the last node made ready
 
 	call     Call    // of kernels that are not async
@@ -123,10 +124,8 @@ func (s *session) drain() (finished bool) {
 		if len(s.heavy) > 0 {
 			s.distribute()
 		}
-		if n := len(s.ready); n > 0 {
-			t := s.ready[n-1]
-			s.ready = s.ready[:n-1]
-			s.process(t)
+		if !s.ready.empty() {
+			s.process(s.ready.pop())
 			continue
 		}
 		if s.stops {
@@ -156,16 +155,16 @@ func (s *session) queue(t tagged, expensive bool) {
 		s.heavy = append(s.heavy, t)
 		return
 	}
-	s.ready = append(s.ready, t)
+	s.ready.push(t)
 }
 
 // distribute gives the expensive nodes away, but for the last one if there is
 // nothing else to do here.
 func (s *session) distribute() {
 	n := len(s.heavy)
-	if len(s.ready) == 0 {
+	if s.ready.empty() {
 		n--
-		s.ready = append(s.ready, s.heavy[n])
+		s.ready.push(s.heavy[n])
 	}
 	for _, t := range s.heavy[:n] {
 		if t.iter == s.cur { // the others are counted in live one by one

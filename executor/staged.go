@@ -7,18 +7,19 @@ import (
 	"github.com/planktonml/plankton/streams"
 )
 
-// Cell is a number or a truth value that is computed on a stream: a kernel of
-// a stream sets its output to Ref(cell) and its work stores into the cell. It reads like
-// the value itself; whoever reads it on the host runs when the work is
-// finished. A Cell belongs to one call.
+// Cell is a number or a truth value that is computed on a stream: a kernel of a
+// stream sets its output to Ref(cell) and its work stores into the cell. It
+// reads like the value itself; whoever reads it on the host runs when the work
+// is finished. A Cell belongs to one call.
 type Cell struct{ v Value }
 
 // Store sets the value, once.
 func (c *Cell) Store(v Value) { c.v = v }
 
 // staged is an output of a stream's node on its way: the value, whose contents
-// are there when the mark is reached. Control flow passes it on as it is, a kernel of a stream reads it behind
-// the mark, and a host kernel, a selector or a predicate waits for it.
+// are there when the mark is reached. Control flow passes it on as it is, a
+// kernel of a stream reads it behind the mark, and a host kernel, a selector or
+// a predicate waits for it.
 type staged struct {
 	v    Value
 	mark *mark
@@ -74,9 +75,9 @@ type streamCall struct {
 }
 
 // issue runs the kernel of a node with a stream, and puts the work that it
-// issued on the stream. Everything that only needs to know that goes on at once; the node
-// is finished when the stream has got there. Without a device the work is done
-// here and now.
+// issued on the stream. Everything that only needs to know that goes on at
+// once; the node is finished when the stream has got there. Without a device
+// the work is done here and now.
 func (s *session) issue(item *nodeItem, t tagged) {
 	it, st := t.iter, s.st
 	c := st.newCall(item, t)
@@ -156,8 +157,8 @@ func (s *session) issueOn(l *lanes, item *nodeItem, c *Call) {
 }
 
 // work is what a stream runs for a node. The executor keeps the failure to
-// itself: one that stuck to the stream would spread to iterations that have nothing to do
-// with it.
+// itself: one that stuck to the stream would spread to iterations that have
+// nothing to do with it.
 func (c *Call) work(sc *streams.Context) error {
 	if c.iter.root.index >= c.st.failedAt.Load() {
 		return nil

@@ -21,16 +21,17 @@ type step struct {
 	in         []Value
 	rendezvous *Rendezvous
 	lanes      *lanes // nil without a device
+	alone      bool   // one goroutine at a time works on it
 	helpers    int    // how many goroutines of the pool may work on it
 	loop       *Loop  // nil for Run
 	root       *iteration
 
-	// inflight counts sessions, shared nodes and async nodes that are on
-	// their way. At 0 nothing moves any more unless something from outside starts it.
+	// inflight counts sessions, shared nodes and async nodes that are on their
+	// way. At 0 nothing moves any more unless something from outside starts it.
 	inflight atomic.Int64
 
-	// failedAt is the first root iteration that failed, math.MaxInt64 if none has.
-	// It and those behind it run no further nodes.
+	// failedAt is the first root iteration that failed, math.MaxInt64 if none
+	// has. It and those behind it run no further nodes.
 	failedAt atomic.Int64
 
 	mu     sync.Mutex
@@ -134,7 +135,8 @@ func (st *step) watch(ctx context.Context) (stop func() bool) {
 	return context.AfterFunc(ctx, func() { st.abort(gen, context.Cause(ctx)) })
 }
 
-// abort ends all iterations of the step with err, if it is still the run of that generation.
+// abort ends all iterations of the step with err, if it is still the run of
+// that generation.
 func (st *step) abort(gen uint64, err error) {
 	st.mu.Lock()
 	stop := func() {}
@@ -148,8 +150,8 @@ func (st *step) abort(gen uint64, err error) {
 	}
 }
 
-// fail ends the step from the root iteration of `it` on. It reports whether what
-// is on its way has to be stopped.
+// fail ends the step from the root iteration of `it` on. It reports whether
+// what is on its way has to be stopped.
 func (st *step) fail(it *iteration, item *nodeItem, err error) bool {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -162,12 +164,13 @@ func (st *step) fail(it *iteration, item *nodeItem, err error) bool {
 		return false
 	}
 	return st.note(root, &NodeError{
-		Node: st.x.prog.nodes[item.id].name, Frame: it.frame.path(), Iteration: it.index, Root: root, Err: err,
+		Node: st.x.prog.names[item.id], Frame: it.frame.path(), Iteration: it.index, Root: root, Err: err,
 	})
 }
 
 // note takes down the failure of a root iteration. An earlier iteration counts
-// more than a later one; for the same one, the first failure counts. st.mu is held.
+// more than a later one; for the same one, the first failure counts. st.mu is
+// held.
 func (st *step) note(root int64, err error) (stop bool) {
 	if root >= st.failedAt.Load() {
 		return false
@@ -185,8 +188,9 @@ func (st *step) stop() {
 	stop()
 }
 
-// stopper returns the function that cancels what is on its way now. st.mu is held; the
-// function is called without locks, since receives fail in it and sessions go on from there.
+// stopper returns the function that cancels what is on its way now. st.mu is
+// held; the function is called without locks, since receives fail in it and
+// sessions go on from there.
 func (st *step) stopper() func() {
 	cancel, rendezvous, err := st.cancel, st.rendezvous, st.err
 	return func() {
@@ -244,7 +248,7 @@ func (st *step) resume(c *Call) {
 	s := st.x.newSession(st)
 	s.cur = c.iter
 	s.delta = -1
-	s.stops = c.stops
+	s.stops, s.foreign = c.stops, true
 	s.finishCall(c)
 	s.run()
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/planktonml/plankton/streams/streamtest"
 )
 
-// onStream returns a device kernel whose work computes f of its inputs, once they are
-// written, and tells the test device what it reads and writes.
+// onStream returns a device kernel whose work computes f of its inputs, once
+// they are written, and tells the test device what it reads and writes.
 func onStream(f func(in ...int64) int64) Op {
 	return Op{Backend: Device, Outputs: 1, Run: func(_ context.Context, c *Call) error {
 		cell := new(Cell)
@@ -89,7 +89,8 @@ func drawDAG(t *rapid.T, g *Graph, hosts bool) Output {
 }
 
 // Work on streams reads only what has been written, gives the same results as
-// on the spot, and leaves no access unordered, under every policy and interleaving.
+// on the spot, and leaves no access unordered, under every policy and
+// interleaving.
 func TestStreamsRandom(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		seed := rapid.Uint64().Draw(t, "seed")
@@ -280,6 +281,35 @@ func TestStreamsBuffers(t *testing.T) {
 			got[0].Buffer().Release()
 			require.Zero(t, mem.live.Load())
 		}
+		require.NoError(t, x.Close())
+	})
+}
+
+// A loop over a program with streams: iterations overlap, and each is finished
+// when its work on the streams is.
+func TestStreamsLoop(t *testing.T) {
+	withDevices(t, func(t *testing.T, d streams.Device) {
+		g := NewGraph()
+		batch := g.Add("batch", Op{Outputs: 1, Order: Serial, Run: func(_ context.Context, c *Call) error {
+			c.Set(0, Int(c.Root()))
+			return nil
+		}})
+		up := onStream(func(in ...int64) int64 { return in[0] * 10 })
+		up.Backend, up.Order = Mixed, Serial
+		a := g.Add("up", up, batch.Out(0))
+		b := g.Add("b", onStream(sum), a.Out(0))
+		c := g.Add("c", onStream(sum), a.Out(0))
+		g.Output("out", g.Add("d", onStream(sum), b.Out(0), c.Out(0)).Out(0))
+		x := newOn(t, g, d)
+		l, err := x.Loop(t.Context(), LoopOptions{Slots: 3, Limit: 30})
+		require.NoError(t, err)
+		for k := range int64(30) {
+			r, err := l.Next(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, sum(sum(k*10), sum(k*10)), r.Output(0).Int())
+			r.Release()
+		}
+		l.Close()
 		require.NoError(t, x.Close())
 	})
 }

@@ -29,12 +29,11 @@ func (g *Graph) Send(name, key string, to Peer, o Output, after ...*Node) *Node 
 }
 
 // Recv adds a node that yields what a Send of the same key hands over. It runs
-// when it is dead as well: the sender sends something in any case. What was sent dead is
-// a dead output.
+// when it is dead as well: the sender sends something in any case. What was
+// sent dead is a dead output.
 func (g *Graph) Recv(name, key string, from Peer, after ...*Node) Output {
 	n := g.add(kindRecv, name, 1, nil, after)
 	n.peer = &from
-	n.op.Async = true
 	n.op.Run = func(ctx context.Context, c *Call) error {
 		k := c.key(from.Name, c.st.x.opts.Name, from.Incarnation, key)
 		c.st.rendezvous.RecvAsync(ctx, k, func(v Value, dead bool, err error) {

@@ -5,8 +5,8 @@ import "fmt"
 // While adds a loop: as long as cond is true of the variables, body computes
 // their next values. It returns the last values, which are vars themselves if
 // cond is false at once. Iterations overlap as far as the data allows and
-// loop.Parallel says; all else that an iteration needs (sizes, buffers) is worked out
-// anew each time.
+// loop.Parallel says; all else that an iteration needs (sizes, buffers) is
+// worked out anew each time.
 //
 // cond and body are called once, here, to add the nodes of the loop. They may
 // use any output from around the loop: it is brought in, unchanged for all

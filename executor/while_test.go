@@ -2,7 +2,6 @@ package executor
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"sync/atomic"
 	"testing"
@@ -146,13 +145,12 @@ func TestWhile(t *testing.T) {
 				func(v []Output) []Output { return []Output{g.plus(v[0], 1), g.mul(y, v[1])} })[1]
 			return g.mul(g.num(34), z)
 		}},
-		{"three variables with shifted dependencies", 1*2*2 + 3, func(g *Graph) Output {
-			// x0←x1, x1←x2, x2←x0+x1: 1,2,3 → 2,3,3 → 3,3,5 → 3,5,6 → 5,6,8
-			v := g.While(LoopSpec{}, []Output{g.num(0), g.num(1), g.num(2), g.num(3)}, g.upTo(0, 3),
+		{"three variables with shifted dependencies", 6, func(g *Graph) Output {
+			// x0←x1, x1←x2, x2←x0+x1: 1,2,3 → 2,3,3 → 3,3,5 → 3,5,6
+			return g.While(LoopSpec{}, []Output{g.num(0), g.num(1), g.num(2), g.num(3)}, g.upTo(0, 3),
 				func(v []Output) []Output {
 					return []Output{g.plus(v[0], 1), v[2], v[3], g.add2(v[1], v[2])}
-				})
-			return g.plus(v[3], 1)
+				})[3]
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) { require.Equal(t, c.want, one(t, c.build)) })
@@ -216,7 +214,8 @@ func TestEffects(t *testing.T) {
 		require.EqualValues(t, 1, outside.Load())
 	})
 	t.Run("nested loop in the last, empty iteration", func(t *testing.T) {
-		// The inner loop starts from captured values only; it must run three times, not four.
+		// The inner loop starts from captured values only; it must run three
+		// times, not four.
 		var n atomic.Int64
 		g := NewGraph()
 		zero := g.num(0)
@@ -363,14 +362,9 @@ func TestIf(t *testing.T) {
 	}), "two outputs")
 }
 
-// A carried tensor that doubles its sides twice: the sizes of buffers are those of
-// the iteration, and nothing is left allocated.
+// A carried tensor that doubles its sides twice: the sizes of buffers are those
+// of the iteration, and nothing is left allocated.
 func TestWhileGrowingShape(t *testing.T) {
-	type tensor struct {
-		side int
-		buf  *Buffer
-	}
-	_ = tensor{}
 	for _, w := range workers {
 		mem := new(countingAllocator)
 		g := NewGraph()
@@ -464,39 +458,4 @@ func TestForwarding(t *testing.T) {
 		v.Buffer().Release()
 	}
 	require.Zero(t, mem.live.Load())
-}
-
-func ExampleGraph_While() {
-	g := NewGraph()
-	two := g.Const("two", Int(2))
-	out := g.While(LoopSpec{Name: "double"}, []Output{g.Input("x")},
-		func(v []Output) Output {
-			return g.Add("small", Op{Outputs: 1, Run: func(_ context.Context, c *Call) error {
-				c.Set(0, Bool(c.In(0).Int() < 100))
-				return nil
-			}}, v[0]).Out(0)
-		},
-		func(v []Output) []Output {
-			return []Output{g.Add("times", Op{Outputs: 1, Run: func(_ context.Context, c *Call) error {
-				c.Set(0, Int(c.In(0).Int()*c.In(1).Int()))
-				return nil
-			}}, v[0], two).Out(0)}
-		})
-	g.Output("y", out[0])
-
-	p, err := Compile(g, CompileOptions{})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	x, err := New(p, Options{})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer x.Close()
-	y := make([]Value, 1)
-	err = x.Run(context.Background(), Args{In: []Value{Int(3)}, Out: y})
-	fmt.Println(y[0], err)
-	// Output: 192 <nil>
 }
