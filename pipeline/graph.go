@@ -73,8 +73,8 @@ type Op struct {
 // Kernel does an operator's work for one sample at a time. It belongs to one
 // worker.
 type Kernel interface {
-	// Run reads in and writes out. Out[i] is resized to the shape of the
-	// result before it is written. An error names neither the sample nor the
+	// Run reads in, which it must not write, and writes out. Out[i] is resized to
+	// the shape of the result before it is written. An error names neither the sample nor the
 	// operator: the pipeline adds both.
 	Run(c *Sample, in, out []*Tensor) error
 }

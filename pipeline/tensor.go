@@ -21,6 +21,7 @@ type Tensor struct {
 	data   []byte
 
 	row  []byte          // the row of a dense output that the data must fill, or nil
+	lent bool            // data is a reader's, to be read only
 	buf  memstats.Buffer // own memory where there is no row
 	pool *memstats.Pool
 }
@@ -60,8 +61,35 @@ func (t *Tensor) Resize(shape ...int) ([]byte, error) {
 		return t.data, nil
 	}
 	t.ndim = copy(t.dims[:], shape)
-	t.data = t.buf.Resize(t.pool, n)
+	t.data, t.lent = t.buf.Resize(t.pool, n), false
 	return t.data, nil
+}
+
+// Lend is Resize for a reader whose sample is in memory already: the tensor shows
+// mem, which operators only read and which must not change, instead of a copy.
+// Where the sample is an output of the pipeline, it is copied all the same.
+func (t *Tensor) Lend(mem []byte, shape ...int) error {
+	if n := elements(shape) * t.dtype.Size(); n != len(mem) {
+		return fmt.Errorf("%d bytes for shape %v of %s", len(mem), append([]int(nil), shape...), t.dtype)
+	}
+	if t.row != nil {
+		dst, err := t.Resize(shape...)
+		copy(dst, mem)
+		return err
+	}
+	t.ndim = copy(t.dims[:], shape)
+	t.data, t.lent = mem, true
+	return nil
+}
+
+// own makes the tensor's data its own if they are a reader's.
+func (t *Tensor) own() {
+	if t.lent {
+		mem := t.data
+		t.data = t.buf.Resize(t.pool, len(mem))
+		copy(t.data, mem)
+		t.lent = false
+	}
 }
 
 // ResizeAs is Resize for a tensor whose type is not known when the pipeline is
@@ -139,7 +167,7 @@ func (t *Tensor) CopyFrom(src *Tensor) error {
 
 // bindRow makes t a row of a dense output of the declared spec.
 func (t *Tensor) bindRow(row []byte, spec *Spec) {
-	t.row, t.data = row, row
+	t.row, t.data, t.lent = row, row, false
 	t.dtype, t.layout = spec.DType, spec.Layout
 	t.ndim = copy(t.dims[:], spec.Shape)
 }

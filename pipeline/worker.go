@@ -150,6 +150,7 @@ func (w *worker) deliver(b *Batch, row int) error {
 				return err
 			}
 		case o.dense == nil:
+			t.own()
 			r := &o.ragged[row]
 			keep := r.buf
 			*r = *t

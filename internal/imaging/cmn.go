@@ -38,6 +38,19 @@ func (s *CMNSpec) check(dst []byte, to DType, src *Image) error {
 	return nil
 }
 
+// affine returns what turns values of channel c into value·scale + bias.
+func (s *CMNSpec) affine(c int) (scale, bias float32) {
+	scale = s.Scale / pick(s.Std, c, 1)
+	return scale, s.Shift - float32(pick(s.Mean, c, 0)*scale)
+}
+
+// inOnePiece reports whether rows of grey bytes become rows of float32 as they
+// follow each other.
+func (s *CMNSpec) inOnePiece(to DType, src *Image) bool {
+	return to == Float32 && src.Type == Uint8 && src.C == 1 && s.DstC == 1 && !s.Mirror &&
+		src.stride() == s.W && src.W == s.W && s.X == 0 && s.Y >= 0 && s.Y+s.H <= src.H
+}
+
 // pick returns the value for channel c of a list that holds one for all, one each, or none.
 func pick(v []float32, c int, none float32) float32 {
 	switch len(v) {
@@ -64,6 +77,11 @@ type CropMirrorNormalizer struct {
 func (n *CropMirrorNormalizer) Apply(dst []byte, to DType, src *Image, s *CMNSpec) error {
 	if err := s.check(dst, to, src); err != nil {
 		return err
+	}
+	if s.inOnePiece(to, src) {
+		scale, bias := s.affine(0)
+		affineBytes(view[float32](dst), src.Pix[s.Y*s.W:][:s.H*s.W], scale, bias)
+		return nil
 	}
 	// Columns of the output that the picture covers.
 	left := min(max(-s.X, 0), s.W)
@@ -137,8 +155,7 @@ func (n *CropMirrorNormalizer) load(src *Image, planar bool, y, x, w int) {
 
 // normalize writes channel c of the row at hand.
 func (n *CropMirrorNormalizer) normalize(row []float32, from DType, c int, s *CMNSpec) {
-	scale := s.Scale / pick(s.Std, c, 1)
-	bias := s.Shift - float32(pick(s.Mean, c, 0)*scale)
+	scale, bias := s.affine(c)
 	if from == Uint8 {
 		affineBytes(row, n.bytes[c*len(row):][:len(row)], scale, bias)
 	} else {

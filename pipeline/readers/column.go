@@ -6,6 +6,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"unsafe"
 
 	"github.com/planktonml/plankton/pipeline"
 )
@@ -40,11 +41,7 @@ func Rows[T pipeline.Element](data []T, shape ...int) Column {
 	}
 	c.rows = len(data) / size
 	c.fill = func(row int, t *pipeline.Tensor) error {
-		mem, err := t.Resize(c.spec.Shape...)
-		if err == nil {
-			copy(pipeline.View[T](mem), data[row*size:(row+1)*size])
-		}
-		return err
+		return t.Lend(bytesOf(data[row*size:(row+1)*size:(row+1)*size]), c.spec.Shape...)
 	}
 	if whole := c.spec.DType != pipeline.Float32 && c.spec.DType != pipeline.Float64; whole && len(shape) == 0 {
 		c.check = func(classes int) error { return checkLabels(data, classes) }
@@ -57,11 +54,7 @@ func Rows[T pipeline.Element](data []T, shape ...int) Column {
 func Ragged[T pipeline.Element](rows [][]T) Column {
 	c := Column{spec: pipeline.Spec{DType: dtypeOf[T](), Shape: []int{-1}}, rows: len(rows)}
 	c.fill = func(row int, t *pipeline.Tensor) error {
-		mem, err := t.Resize(len(rows[row]))
-		if err == nil {
-			copy(pipeline.View[T](mem), rows[row])
-		}
-		return err
+		return t.Lend(bytesOf(slices.Clip(rows[row])), len(rows[row]))
 	}
 	return c
 }
@@ -109,6 +102,14 @@ func checkLabels[T pipeline.Element](data []T, classes int) error {
 		}
 	}
 	return nil
+}
+
+// bytesOf returns the memory of a row.
+func bytesOf[T pipeline.Element](row []T) []byte {
+	if len(row) == 0 {
+		return nil
+	}
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(row))), len(row)*int(unsafe.Sizeof(row[0])))
 }
 
 func dtypeOf[T pipeline.Element]() pipeline.DType {

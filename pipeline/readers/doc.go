@@ -10,8 +10,9 @@
 // mistake comes out of [pipeline.New] as a *[pipeline.BuildError]. A sample that
 // cannot be read later is a *[pipeline.SampleError] that names it.
 //
-// Samples are always copied into the pipeline's memory: whoever gets a batch
-// may overwrite it without harm to the data set.
+// Operators may read samples where a reader has them in memory, but batches are
+// always copies: whoever gets a batch may overwrite it without harm to the data
+// set.
 //
 // The options that all readers share are those of [pipeline.ReaderOptions].
 package readers

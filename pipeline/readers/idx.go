@@ -149,11 +149,10 @@ func (s *idxSource) Outputs() []pipeline.Spec {
 }
 
 func (s *idxSource) Read(_ context.Context, index int64, out []*pipeline.Tensor) error {
-	mem, err := out[0].Resize(s.spec.Shape...)
-	if err != nil {
+	n := len(s.images.data) / s.images.dims[0]
+	if err := out[0].Lend(s.images.data[int(index)*n:int(index+1)*n:int(index+1)*n], s.spec.Shape...); err != nil {
 		return err
 	}
-	copy(mem, s.images.data[int(index)*len(mem):])
 	if s.labels == nil {
 		return nil
 	}
