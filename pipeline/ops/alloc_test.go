@@ -21,7 +21,7 @@ func (f endless) Sample(_ int, _, step int64, row int) (int64, bool) {
 // Once every buffer has seen its largest sample, no operator allocates. There is
 // one worker, so that none meets its first sample late.
 func TestWarmOperatorsAllocateNothing(t *testing.T) {
-	const n = 4
+	const n = 2
 	photo := encodeJPEG(t, smooth(40, 50))
 	pics := readers.Rows(make([]uint8, n*12*10*3), 12, 10, 3).WithLayout(pipeline.HWC)
 	chain := func(g *pipeline.Graph, v pipeline.Value) pipeline.Value {
@@ -64,7 +64,7 @@ func TestWarmOperatorsAllocateNothing(t *testing.T) {
 				c.define(g, readers.Slices(g, readers.SlicesOptions{}, c.column)[0])
 			})
 			require.NoError(t, err)
-			r, err := p.NewRunner(endless{2, 8})
+			r, err := p.NewRunner(endless{n, 8})
 			require.NoError(t, err)
 			defer func() { require.NoError(t, r.Close()) }()
 			step := func() {

@@ -96,7 +96,12 @@ func valueOf(list []float32, c int, none float32) float32 {
 	return list[min(c, len(list)-1)]
 }
 
+// Run makes the result of all the operators of the chain.
 func (k *chain) Run(s *pipeline.Sample, in, out []*pipeline.Tensor) error {
+	return plain(k.run(s, in, out))
+}
+
+func (k *chain) run(s *pipeline.Sample, in, out []*pipeline.Tensor) error {
 	if k.decode == nil {
 		h, w, c, err := shape3(in[0])
 		if err != nil {

@@ -24,12 +24,6 @@ type array struct {
 	data   []float64
 }
 
-// tb is what a test and a rapid.T have in common.
-type tb interface {
-	require.TestingT
-	Helper()
-}
-
 // epoch builds a pipeline and returns every sample of its first epoch by output,
 // or the error that ended it.
 func epoch(t *testing.T, o pipeline.Options, define func(g *pipeline.Graph)) (map[string][]array, error) {

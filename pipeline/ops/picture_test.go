@@ -204,6 +204,16 @@ func TestAResizeIsLimited(t *testing.T) {
 		fails(t, thin, func(g *pipeline.Graph, v pipeline.Value) pipeline.Value {
 			return ops.Resize(g, ragged(g, v), ops.ResizeOptions{Shorter: 260})
 		}))
+	for _, fused := range []bool{false, true} {
+		require.Regexp(t, `^pipeline: readers.Slices\[0\]: (resize|resize\+crop_mirror_normalize): an output of 1e\+09 samples, at most \d+ are possible$`,
+			fails(t, thin, func(g *pipeline.Graph, v pipeline.Value) pipeline.Value {
+				v = ops.Resize(g, ragged(g, v), ops.ResizeOptions{Shorter: 250000})
+				if !fused {
+					return v
+				}
+				return ops.CropMirrorNormalize(g, v, ops.CropMirrorNormalizeOptions{CropOptions: ops.CropOptions{Height: 1, Width: 1}})
+			}))
+	}
 }
 
 func TestCropMirrorNormalize(t *testing.T) {
