@@ -4,6 +4,7 @@ import (
 	"image"
 	"math"
 	"math/rand/v2"
+	"strconv"
 	"testing"
 	"time"
 )
@@ -12,9 +13,8 @@ import (
 // busy machine it says more than the clock.
 var processCPU = func() time.Duration { return 0 }
 
-// benchmarkFiles runs f over the sample photographs, all in each iteration.
-func benchmarkFiles(b *testing.B, f func(data []byte, i int)) {
-	_, files := samples(b)
+// benchmarkFiles runs f over files, all in each iteration.
+func benchmarkFiles(b *testing.B, files [][]byte, f func(data []byte, i int)) {
 	var bytes int64
 	for i, data := range files {
 		bytes += int64(len(data))
@@ -28,55 +28,72 @@ func benchmarkFiles(b *testing.B, f func(data []byte, i int)) {
 			f(data, i)
 		}
 	}
+	images := float64(b.N * len(files))
 	if cpu = processCPU() - cpu; cpu > 0 {
-		b.ReportMetric(float64(cpu.Microseconds())/float64(b.N*len(files)), "cpu-µs/image")
+		b.ReportMetric(float64(cpu.Nanoseconds())/1000/images, "cpu-µs/image")
 	}
-	b.ReportMetric(float64(b.N*len(files))/b.Elapsed().Seconds(), "images/s")
+	b.ReportMetric(images/b.Elapsed().Seconds(), "images/s")
 }
 
-// wholes and crops are the regions of the sample photographs: everything, and random
-// resized crops (8 to 100 % of the area, aspect ratio 3/4 to 4/3).
-func regions(b *testing.B) (wholes, crops []image.Rectangle) {
-	_, files := samples(b)
+// workload is files and regions of them.
+type workload struct {
+	name    string
+	files   [][]byte
+	regions []image.Rectangle
+}
+
+// workloads are the sample photographs, whole and as random resized crops (8 to 100 %
+// of the area, aspect ratio 3/4 to 4/3), and small pictures.
+func workloads(b *testing.B) []workload {
+	_, photographs := samples(b)
+	whole := workload{name: "whole", files: photographs}
+	crop := workload{name: "crop", files: photographs}
+	small := workload{name: "small", files: smallPictures(b, 2000)}
 	r := rand.New(rand.NewPCG(1, 1))
-	for _, data := range files {
+	for _, data := range photographs {
 		h, err := new(Decoder).Header(data)
 		if err != nil {
 			b.Fatal(err)
 		}
-		whole := image.Rect(0, 0, h.Width, h.Height)
-		crop := whole
-		for range 10 {
-			area := (0.08 + 0.92*r.Float64()) * float64(h.Width*h.Height)
-			aspect := math.Exp((2*r.Float64() - 1) * math.Log(4.0/3))
-			cw, ch := int(math.Sqrt(area*aspect)+0.5), int(math.Sqrt(area/aspect)+0.5)
-			if cw <= h.Width && ch <= h.Height {
-				crop = image.Rect(0, 0, cw, ch).Add(image.Pt(r.IntN(h.Width-cw+1), r.IntN(h.Height-ch+1)))
-				break
-			}
-		}
-		wholes, crops = append(wholes, whole), append(crops, crop)
+		whole.regions = append(whole.regions, image.Rect(0, 0, h.Width, h.Height))
+		crop.regions = append(crop.regions, randomCrop(r, h.Width, h.Height))
 	}
-	return wholes, crops
+	for range small.files {
+		small.regions = append(small.regions, image.Rect(0, 0, 32, 32))
+	}
+	return []workload{whole, crop, small}
+}
+
+func randomCrop(r *rand.Rand, width, height int) image.Rectangle {
+	for range 10 {
+		area := (0.08 + 0.92*r.Float64()) * float64(width*height)
+		aspect := math.Exp((2*r.Float64() - 1) * math.Log(4.0/3))
+		w, h := int(math.Sqrt(area*aspect)+0.5), int(math.Sqrt(area/aspect)+0.5)
+		if w <= width && h <= height {
+			return image.Rect(0, 0, w, h).Add(image.Pt(r.IntN(width-w+1), r.IntN(height-h+1)))
+		}
+	}
+	return image.Rect(0, 0, width, height)
 }
 
 func BenchmarkHeader(b *testing.B) {
+	_, files := samples(b)
 	var d Decoder
-	benchmarkFiles(b, func(data []byte, _ int) {
+	benchmarkFiles(b, files, func(data []byte, _ int) {
 		if _, err := d.Header(data); err != nil {
 			b.Fatal(err)
 		}
 	})
+	b.SetBytes(0) // it reads but the start of each file
 }
 
 func BenchmarkPlanes(b *testing.B) {
-	wholes, crops := regions(b)
-	for name, regions := range map[string][]image.Rectangle{"whole": wholes, "crop": crops} {
-		b.Run(name, func(b *testing.B) {
+	for _, w := range workloads(b) {
+		b.Run(w.name, func(b *testing.B) {
 			var d Decoder
 			var p Planes
-			benchmarkFiles(b, func(data []byte, i int) {
-				if err := d.Planes(&p, data, regions[i], 1); err != nil {
+			benchmarkFiles(b, w.files, func(data []byte, i int) {
+				if err := d.Planes(&p, data, w.regions[i], 1); err != nil {
 					b.Fatal(err)
 				}
 			})
@@ -85,15 +102,30 @@ func BenchmarkPlanes(b *testing.B) {
 }
 
 func BenchmarkRGB(b *testing.B) {
-	wholes, crops := regions(b)
-	for name, regions := range map[string][]image.Rectangle{"whole": wholes, "crop": crops} {
-		b.Run(name, func(b *testing.B) {
+	for _, w := range workloads(b) {
+		b.Run(w.name, func(b *testing.B) {
 			var d Decoder
 			var pix []byte
-			benchmarkFiles(b, func(data []byte, i int) {
-				r := regions[i]
+			benchmarkFiles(b, w.files, func(data []byte, i int) {
+				r := w.regions[i]
 				pix = grow(pix, 3*r.Dx()*r.Dy())
 				if err := d.RGB(pix, 3*r.Dx(), data, r); err != nil {
+					b.Fatal(err)
+				}
+			})
+		})
+	}
+}
+
+// BenchmarkReducedPlanes decodes at 1/2, 1/4 and 1/8 of the size.
+func BenchmarkReducedPlanes(b *testing.B) {
+	w := workloads(b)[0]
+	for _, reduce := range []int{2, 4, 8} {
+		b.Run(strconv.Itoa(reduce), func(b *testing.B) {
+			var d Decoder
+			var p Planes
+			benchmarkFiles(b, w.files, func(data []byte, i int) {
+				if err := d.Planes(&p, data, w.regions[i], reduce); err != nil {
 					b.Fatal(err)
 				}
 			})

@@ -6,9 +6,9 @@ import (
 )
 
 const (
-	// maxBlockBytes is what coding one block may take: 64 codes of 16 bits, each
+	// maxBlockBytes bounds what coding one block may take: 64 codes of 16 bits, each
 	// with up to 15 bits of value.
-	maxBlockBytes = 64 * (16 + 15) / 8
+	maxBlockBytes = blockSize * (16 + 16) / 8
 	maxMCUBlocks  = 10 // T.81 B.2.3
 	// readAhead is how far past the read limit one MCU may read.
 	readAhead = maxMCUBlocks*maxBlockBytes + 16
@@ -21,8 +21,8 @@ const (
 //
 // The next bits are the upper n of bits; pos is the next byte of window to load.
 // Below those n there may be bits of the byte at pos already; loading it again
-// changes nothing. The assembly knows where these four fields lie. Whoever reads calls ensure before each MCU (or lone block); then
-// loading needs no check.
+// changes nothing. Whoever reads calls ensure before each MCU; then loading needs no
+// check. The assembly knows where the first four fields lie.
 type bitReader struct {
 	bits   uint64
 	n      uint
@@ -70,7 +70,7 @@ func (r *bitReader) overrun() bool {
 
 // fillWindow moves what is left in the window to its start and unstuffs behind it.
 func (r *bitReader) fillWindow() {
-	r.end = copy(r.window[:], r.window[r.pos:max(r.pos, r.end)])
+	r.end = copy(r.window[:], r.window[r.pos:r.end])
 	r.pos = 0
 	for r.end < windowBytes {
 		in := r.data[r.src:min(len(r.data), r.src+windowBytes-r.end)]
@@ -138,9 +138,10 @@ func (r *bitReader) skipToRestart(index int) error {
 }
 
 // resync is what libjpeg does when another marker comes where restart marker index
-// is expected (jpeg_resync_to_restart): markers of the intervals before are skipped,
-// other restart markers taken for the expected one, and before anything else the
-// interval is left without data.
+// is expected (jpeg_resync_to_restart): markers of the two intervals before are
+// skipped, those of the two behind leave this interval without data, others are taken
+// for the expected one. If the interval before ran out of data, so does one without;
+// else its first MCU is read from zero bits.
 func (r *bitReader) resync(index int) {
 	pos := r.src
 	if !r.marker {
@@ -148,27 +149,27 @@ func (r *bitReader) resync(index int) {
 	}
 	for {
 		marker, next, err := nextMarker(r.data, pos)
-		if err != nil {
-			pos = len(r.data)
-			break
-		}
-		if marker >= markerSOF0 && (marker < markerRST0 || marker > markerRST7) {
-			pos = next - 2
-			break
-		}
+		restart := marker >= markerRST0 && marker <= markerRST7
 		ahead := (int(marker) - markerRST0 - index) & 7
-		if marker >= markerRST0 && (ahead == 1 || ahead == 2) {
-			pos = next - 2
-			break
-		}
-		if marker >= markerRST0 && ahead < 6 {
+		switch {
+		case err != nil:
+			pos = len(r.data)
+		case marker < markerSOF0, restart && ahead >= 6:
+			pos = next
+			continue
+		case restart && ahead != 1 && ahead != 2:
 			r.start(r.data, next)
 			return
+		default:
+			pos = next - 2
 		}
-		pos = next
+		break
 	}
+	spent := r.spent
 	r.start(r.data, pos)
-	r.spent = true
+	if spent {
+		r.spent, r.limit = true, -1
+	}
 }
 
 // codedEnd returns the position of the marker that ends the coded data at pos, or

@@ -133,6 +133,7 @@ func skipAC(r *bitReader, ac *acTable) {
 			}
 			break
 		}
+		k = first
 		if k < advanceEscape {
 			bits <<= e.length1() & 63
 			n -= e.length1()

@@ -65,24 +65,23 @@ func (h *Header) maxSampling() (int, int) {
 
 // The markers of T.81 table B.1 that are treated by name.
 const (
-	markerSOF0 = 0xC0
-	markerSOF1 = 0xC1
-	markerSOF2 = 0xC2
-	markerDHT  = 0xC4
-	markerJPG  = 0xC8
-	markerDAC  = 0xCC
-	markerRST0 = 0xD0
-	markerRST7 = 0xD7
-	markerSOI  = 0xD8
-	markerEOI  = 0xD9
-	markerSOS  = 0xDA
-	markerDQT  = 0xDB
-	markerDNL  = 0xDC
-	markerDRI  = 0xDD
-	markerAPP0 = 0xE0
-	markerAPP1 = 0xE1
-	markerAdob = 0xEE
-	markerTEM  = 0x01
+	markerSOF0  = 0xC0
+	markerSOF1  = 0xC1
+	markerSOF2  = 0xC2
+	markerDHT   = 0xC4
+	markerJPG   = 0xC8
+	markerRST0  = 0xD0
+	markerRST7  = 0xD7
+	markerSOI   = 0xD8
+	markerEOI   = 0xD9
+	markerSOS   = 0xDA
+	markerDQT   = 0xDB
+	markerDNL   = 0xDC
+	markerDRI   = 0xDD
+	markerAPP0  = 0xE0
+	markerAPP1  = 0xE1
+	markerAPP14 = 0xEE
+	markerTEM   = 0x01
 )
 
 // frame is what the markers have said so far: the header and the tables.
@@ -198,7 +197,7 @@ func (f *frame) segment(marker byte, p []byte, pos int) error {
 		if o := exifOrientation(p); o != 0 {
 			f.Orientation = o
 		}
-	case markerAdob:
+	case markerAPP14:
 		if len(p) >= 12 && bytes.HasPrefix(p, []byte("Adobe")) {
 			f.adobe, f.adobeTransform = true, p[11]
 		}

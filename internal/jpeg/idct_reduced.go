@@ -26,7 +26,7 @@ func idct4(x0, x1, x2, x3, x5, x6, x7, round int32) (y0, y1, y2, y3 int32) {
 	return t0 + t2 + o0, t0 - t2 + o1, t0 - t2 - o1, t0 + t2 - o0
 }
 
-func idct4x4(dst []uint8, stride int, b *block, q *quantTable) {
+func idct4x4Generic(dst []uint8, stride int, b *block, q *quantTable) {
 	const shift1, shift2 = pass1Shift + 1, pass2Shift + 1
 	const round1, round2 = 1 << (shift1 - 1), 1<<(shift2-1) + 128<<shift2
 	var w [4][8]int16
@@ -59,7 +59,7 @@ func idct2(x0, x1, x3, x5, x7, round int32) (y0, y1 int32) {
 	return t + o, t - o
 }
 
-func idct2x2(dst []uint8, stride int, b *block, q *quantTable) {
+func idct2x2Generic(dst []uint8, stride int, b *block, q *quantTable) {
 	const shift1, shift2 = pass1Shift + 2, pass2Shift + 2
 	const round1, round2 = 1 << (shift1 - 1), 1<<(shift2-1) + 128<<shift2
 	var w [2][8]int16

@@ -23,8 +23,8 @@ func decodeBlockAVX2(r *bitReader, c *scanComponent, b *scratchBlock, dst *uint8
 func decodeACAVX2(r *bitReader, c *scanComponent, b *scratchBlock, dst *uint8, start int) (k int)
 
 // skipMCUAVX2 reads past n blocks, given their components, from counter start of the
-// given block on. If the tables do not hold a code, or there are too many coefficients, it
-// returns the block and the counter as decodeBlockAVX2 does, else n.
+// given block on. If the tables do not hold a code, or there are too many
+// coefficients, it returns the block and the counter as decodeBlockAVX2 does, else n.
 //
 //go:noescape
 func skipMCUAVX2(r *bitReader, comps **scanComponent, block, n, start int) (at, k int)
@@ -33,6 +33,16 @@ func skipMCUAVX2(r *bitReader, comps **scanComponent, block, n, start int) (at, 
 //
 //go:noescape
 func idctAVX2(dst *uint8, stride int, b *block, q *quantTable)
+
+// idct4x4AVX2 is idct4x4Generic.
+//
+//go:noescape
+func idct4x4AVX2(dst *uint8, stride int, b *block, q *quantTable)
+
+// idct2x2AVX2 is idct2x2Generic.
+//
+//go:noescape
+func idct2x2AVX2(dst *uint8, stride int, b *block, q *quantTable)
 
 // upsampleH2V2AVX2 doubles the samples near[1:n+1], which have neighbours on both
 // sides, n being a positive multiple of lanes.
@@ -53,6 +63,7 @@ func yccToRGBAVX2(dst, y, cb, cr *uint8, n int)
 // lanes is how many samples the row kernels take at a time.
 const lanes = 16
 
+// decodeBlock is decodeBlockGeneric.
 func decodeBlock(r *bitReader, c *scanComponent, b *scratchBlock, dst []uint8) {
 	if !useAVX2 {
 		decodeBlockGeneric(r, c, b, dst)
@@ -84,6 +95,7 @@ func (r *bitReader) finishBlock(c *scanComponent, b *scratchBlock, dst *uint8, k
 	r.bad = r.bad || k > blockSize && k < advanceEnd
 }
 
+// skipMCU is skipMCUGeneric.
 func skipMCU(r *bitReader, comps []*scanComponent) {
 	if !useAVX2 {
 		skipMCUGeneric(r, comps)
@@ -115,6 +127,24 @@ func idct8x8(dst []uint8, stride int, b *block, q *quantTable) {
 	idctAVX2(&dst[0], stride, b, q)
 }
 
+func idct4x4(dst []uint8, stride int, b *block, q *quantTable) {
+	if !useAVX2 {
+		idct4x4Generic(dst, stride, b, q)
+		return
+	}
+	_ = dst[3*stride+3]
+	idct4x4AVX2(&dst[0], stride, b, q)
+}
+
+func idct2x2(dst []uint8, stride int, b *block, q *quantTable) {
+	if !useAVX2 {
+		idct2x2Generic(dst, stride, b, q)
+		return
+	}
+	_ = dst[stride+1]
+	idct2x2AVX2(&dst[0], stride, b, q)
+}
+
 func upsampleH2(dst, src []uint8) {
 	n := (len(src) - 2) &^ (lanes - 1)
 	if !useAVX2 || n <= 0 {
@@ -143,8 +173,6 @@ func upsampleH2V2(dst, near, far []uint8) {
 	upsampleH2V2AVX2(&dst[2], &near[0], &far[0], n)
 	upsampleH2V2AVX2(&dst[2+2*tail], &near[tail], &far[tail], lanes)
 }
-
-func upsampleV2(dst, near, far []uint8, bias int) { upsampleV2Generic(dst, near, far, bias) }
 
 func yccToRGB(dst, y, cb, cr []uint8) {
 	n := len(y) &^ (lanes - 1)

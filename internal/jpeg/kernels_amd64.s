@@ -1407,6 +1407,373 @@ TEXT ·idctAVX2(SB), NOSPLIT, $0-32
 	VZEROUPPER
 	RET
 
+DATA idct4T0<>+0(SB)/2, $0x4000
+DATA idct4T0<>+2(SB)/2, $0x0000
+DATA idct4T0<>+4(SB)/2, $0x4000
+DATA idct4T0<>+6(SB)/2, $0x0000
+DATA idct4T0<>+8(SB)/2, $0x4000
+DATA idct4T0<>+10(SB)/2, $0x0000
+DATA idct4T0<>+12(SB)/2, $0x4000
+DATA idct4T0<>+14(SB)/2, $0x0000
+DATA idct4T0<>+16(SB)/2, $0x4000
+DATA idct4T0<>+18(SB)/2, $0x0000
+DATA idct4T0<>+20(SB)/2, $0x4000
+DATA idct4T0<>+22(SB)/2, $0x0000
+DATA idct4T0<>+24(SB)/2, $0x4000
+DATA idct4T0<>+26(SB)/2, $0x0000
+DATA idct4T0<>+28(SB)/2, $0x4000
+DATA idct4T0<>+30(SB)/2, $0x0000
+GLOBL idct4T0<>(SB), RODATA|NOPTR, $32
+
+DATA idct4T2<>+0(SB)/2, $0x3b21
+DATA idct4T2<>+2(SB)/2, $0xe782
+DATA idct4T2<>+4(SB)/2, $0x3b21
+DATA idct4T2<>+6(SB)/2, $0xe782
+DATA idct4T2<>+8(SB)/2, $0x3b21
+DATA idct4T2<>+10(SB)/2, $0xe782
+DATA idct4T2<>+12(SB)/2, $0x3b21
+DATA idct4T2<>+14(SB)/2, $0xe782
+DATA idct4T2<>+16(SB)/2, $0x3b21
+DATA idct4T2<>+18(SB)/2, $0xe782
+DATA idct4T2<>+20(SB)/2, $0x3b21
+DATA idct4T2<>+22(SB)/2, $0xe782
+DATA idct4T2<>+24(SB)/2, $0x3b21
+DATA idct4T2<>+26(SB)/2, $0xe782
+DATA idct4T2<>+28(SB)/2, $0x3b21
+DATA idct4T2<>+30(SB)/2, $0xe782
+GLOBL idct4T2<>(SB), RODATA|NOPTR, $32
+
+DATA idct4O0x17<>+0(SB)/2, $0x5203
+DATA idct4O0x17<>+2(SB)/2, $0xefb0
+DATA idct4O0x17<>+4(SB)/2, $0x5203
+DATA idct4O0x17<>+6(SB)/2, $0xefb0
+DATA idct4O0x17<>+8(SB)/2, $0x5203
+DATA idct4O0x17<>+10(SB)/2, $0xefb0
+DATA idct4O0x17<>+12(SB)/2, $0x5203
+DATA idct4O0x17<>+14(SB)/2, $0xefb0
+DATA idct4O0x17<>+16(SB)/2, $0x5203
+DATA idct4O0x17<>+18(SB)/2, $0xefb0
+DATA idct4O0x17<>+20(SB)/2, $0x5203
+DATA idct4O0x17<>+22(SB)/2, $0xefb0
+DATA idct4O0x17<>+24(SB)/2, $0x5203
+DATA idct4O0x17<>+26(SB)/2, $0xefb0
+DATA idct4O0x17<>+28(SB)/2, $0x5203
+DATA idct4O0x17<>+30(SB)/2, $0xefb0
+GLOBL idct4O0x17<>(SB), RODATA|NOPTR, $32
+
+DATA idct4O0x35<>+0(SB)/2, $0x1ccd
+DATA idct4O0x35<>+2(SB)/2, $0xecc2
+DATA idct4O0x35<>+4(SB)/2, $0x1ccd
+DATA idct4O0x35<>+6(SB)/2, $0xecc2
+DATA idct4O0x35<>+8(SB)/2, $0x1ccd
+DATA idct4O0x35<>+10(SB)/2, $0xecc2
+DATA idct4O0x35<>+12(SB)/2, $0x1ccd
+DATA idct4O0x35<>+14(SB)/2, $0xecc2
+DATA idct4O0x35<>+16(SB)/2, $0x1ccd
+DATA idct4O0x35<>+18(SB)/2, $0xecc2
+DATA idct4O0x35<>+20(SB)/2, $0x1ccd
+DATA idct4O0x35<>+22(SB)/2, $0xecc2
+DATA idct4O0x35<>+24(SB)/2, $0x1ccd
+DATA idct4O0x35<>+26(SB)/2, $0xecc2
+DATA idct4O0x35<>+28(SB)/2, $0x1ccd
+DATA idct4O0x35<>+30(SB)/2, $0xecc2
+GLOBL idct4O0x35<>(SB), RODATA|NOPTR, $32
+
+DATA idct4O1x17<>+0(SB)/2, $0x21f9
+DATA idct4O1x17<>+2(SB)/2, $0xf93e
+DATA idct4O1x17<>+4(SB)/2, $0x21f9
+DATA idct4O1x17<>+6(SB)/2, $0xf93e
+DATA idct4O1x17<>+8(SB)/2, $0x21f9
+DATA idct4O1x17<>+10(SB)/2, $0xf93e
+DATA idct4O1x17<>+12(SB)/2, $0x21f9
+DATA idct4O1x17<>+14(SB)/2, $0xf93e
+DATA idct4O1x17<>+16(SB)/2, $0x21f9
+DATA idct4O1x17<>+18(SB)/2, $0xf93e
+DATA idct4O1x17<>+20(SB)/2, $0x21f9
+DATA idct4O1x17<>+22(SB)/2, $0xf93e
+DATA idct4O1x17<>+24(SB)/2, $0x21f9
+DATA idct4O1x17<>+26(SB)/2, $0xf93e
+DATA idct4O1x17<>+28(SB)/2, $0x21f9
+DATA idct4O1x17<>+30(SB)/2, $0xf93e
+GLOBL idct4O1x17<>(SB), RODATA|NOPTR, $32
+
+DATA idct4O1x35<>+0(SB)/2, $0xba79
+DATA idct4O1x35<>+2(SB)/2, $0x2e75
+DATA idct4O1x35<>+4(SB)/2, $0xba79
+DATA idct4O1x35<>+6(SB)/2, $0x2e75
+DATA idct4O1x35<>+8(SB)/2, $0xba79
+DATA idct4O1x35<>+10(SB)/2, $0x2e75
+DATA idct4O1x35<>+12(SB)/2, $0xba79
+DATA idct4O1x35<>+14(SB)/2, $0x2e75
+DATA idct4O1x35<>+16(SB)/2, $0xba79
+DATA idct4O1x35<>+18(SB)/2, $0x2e75
+DATA idct4O1x35<>+20(SB)/2, $0xba79
+DATA idct4O1x35<>+22(SB)/2, $0x2e75
+DATA idct4O1x35<>+24(SB)/2, $0xba79
+DATA idct4O1x35<>+26(SB)/2, $0x2e75
+DATA idct4O1x35<>+28(SB)/2, $0xba79
+DATA idct4O1x35<>+30(SB)/2, $0x2e75
+GLOBL idct4O1x35<>(SB), RODATA|NOPTR, $32
+
+DATA idct4Round1<>+0(SB)/4, $0x00000800
+DATA idct4Round1<>+4(SB)/4, $0x00000800
+DATA idct4Round1<>+8(SB)/4, $0x00000800
+DATA idct4Round1<>+12(SB)/4, $0x00000800
+DATA idct4Round1<>+16(SB)/4, $0x00000800
+DATA idct4Round1<>+20(SB)/4, $0x00000800
+DATA idct4Round1<>+24(SB)/4, $0x00000800
+DATA idct4Round1<>+28(SB)/4, $0x00000800
+GLOBL idct4Round1<>(SB), RODATA|NOPTR, $32
+
+DATA idct4Round2<>+0(SB)/4, $0x04040000
+DATA idct4Round2<>+4(SB)/4, $0x04040000
+DATA idct4Round2<>+8(SB)/4, $0x04040000
+DATA idct4Round2<>+12(SB)/4, $0x04040000
+DATA idct4Round2<>+16(SB)/4, $0x04040000
+DATA idct4Round2<>+20(SB)/4, $0x04040000
+DATA idct4Round2<>+24(SB)/4, $0x04040000
+DATA idct4Round2<>+28(SB)/4, $0x04040000
+GLOBL idct4Round2<>(SB), RODATA|NOPTR, $32
+
+DATA idct4Transpose<>+0(SB)/1, $0x00
+DATA idct4Transpose<>+1(SB)/1, $0x04
+DATA idct4Transpose<>+2(SB)/1, $0x08
+DATA idct4Transpose<>+3(SB)/1, $0x0c
+DATA idct4Transpose<>+4(SB)/1, $0x01
+DATA idct4Transpose<>+5(SB)/1, $0x05
+DATA idct4Transpose<>+6(SB)/1, $0x09
+DATA idct4Transpose<>+7(SB)/1, $0x0d
+DATA idct4Transpose<>+8(SB)/1, $0x02
+DATA idct4Transpose<>+9(SB)/1, $0x06
+DATA idct4Transpose<>+10(SB)/1, $0x0a
+DATA idct4Transpose<>+11(SB)/1, $0x0e
+DATA idct4Transpose<>+12(SB)/1, $0x03
+DATA idct4Transpose<>+13(SB)/1, $0x07
+DATA idct4Transpose<>+14(SB)/1, $0x0b
+DATA idct4Transpose<>+15(SB)/1, $0x0f
+DATA idct4Transpose<>+16(SB)/1, $0x00
+DATA idct4Transpose<>+17(SB)/1, $0x04
+DATA idct4Transpose<>+18(SB)/1, $0x08
+DATA idct4Transpose<>+19(SB)/1, $0x0c
+DATA idct4Transpose<>+20(SB)/1, $0x01
+DATA idct4Transpose<>+21(SB)/1, $0x05
+DATA idct4Transpose<>+22(SB)/1, $0x09
+DATA idct4Transpose<>+23(SB)/1, $0x0d
+DATA idct4Transpose<>+24(SB)/1, $0x02
+DATA idct4Transpose<>+25(SB)/1, $0x06
+DATA idct4Transpose<>+26(SB)/1, $0x0a
+DATA idct4Transpose<>+27(SB)/1, $0x0e
+DATA idct4Transpose<>+28(SB)/1, $0x03
+DATA idct4Transpose<>+29(SB)/1, $0x07
+DATA idct4Transpose<>+30(SB)/1, $0x0b
+DATA idct4Transpose<>+31(SB)/1, $0x0f
+GLOBL idct4Transpose<>(SB), RODATA|NOPTR, $32
+
+// func idct4x4AVX2(dst *byte, stride int, b *byte, q *byte)
+// Requires: AVX, AVX2
+TEXT ·idct4x4AVX2(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         stride+8(FP), CX
+	MOVQ         b+16(FP), DX
+	MOVQ         q+24(FP), BX
+	VMOVDQU      (DX), Y0
+	VPMULLW      (BX), Y0, Y0
+	VMOVDQU      32(DX), Y1
+	VPMULLW      32(BX), Y1, Y1
+	VMOVDQU      64(DX), Y2
+	VPMULLW      64(BX), Y2, Y2
+	VMOVDQU      96(DX), Y3
+	VPMULLW      96(BX), Y3, Y3
+	VPXOR        Y4, Y4, Y4
+	VMOVDQU      Y4, (DX)
+	VMOVDQU      Y4, 32(DX)
+	VMOVDQU      Y4, 64(DX)
+	VMOVDQU      Y4, 96(DX)
+	VPMADDWD     idct4T0<>+0(SB), Y0, Y0
+	VPADDD       idct4Round1<>+0(SB), Y0, Y0
+	VPMADDWD     idct4T2<>+0(SB), Y1, Y1
+	VPADDD       Y0, Y1, Y4
+	VPSUBD       Y1, Y0, Y0
+	VPMADDWD     idct4O0x17<>+0(SB), Y2, Y1
+	VPMADDWD     idct4O0x35<>+0(SB), Y3, Y5
+	VPADDD       Y1, Y5, Y1
+	VPMADDWD     idct4O1x17<>+0(SB), Y2, Y2
+	VPMADDWD     idct4O1x35<>+0(SB), Y3, Y3
+	VPADDD       Y2, Y3, Y2
+	VPADDD       Y4, Y1, Y3
+	VPADDD       Y0, Y2, Y5
+	VPSUBD       Y2, Y0, Y0
+	VPSUBD       Y1, Y4, Y1
+	VPSRAD       $0x0c, Y3, Y3
+	VPSRAD       $0x0c, Y5, Y5
+	VPSRAD       $0x0c, Y0, Y0
+	VPSRAD       $0x0c, Y1, Y1
+	VPACKSSDW    Y0, Y3, Y0
+	VPACKSSDW    Y1, Y5, Y1
+	VPUNPCKLDQ   Y1, Y0, Y2
+	VPUNPCKHDQ   Y1, Y0, Y0
+	VPUNPCKLQDQ  Y0, Y2, Y1
+	VPUNPCKHQDQ  Y0, Y2, Y0
+	VEXTRACTI128 $0x01, Y1, X2
+	VEXTRACTI128 $0x01, Y0, X3
+	VPMADDWD     idct4T0<>+0(SB), X1, X1
+	VPADDD       idct4Round2<>+0(SB), X1, X1
+	VPMADDWD     idct4T2<>+0(SB), X0, X0
+	VPADDD       X1, X0, X4
+	VPSUBD       X0, X1, X0
+	VPMADDWD     idct4O0x17<>+0(SB), X2, X1
+	VPMADDWD     idct4O0x35<>+0(SB), X3, X5
+	VPADDD       X1, X5, X1
+	VPMADDWD     idct4O1x17<>+0(SB), X2, X2
+	VPMADDWD     idct4O1x35<>+0(SB), X3, X3
+	VPADDD       X2, X3, X2
+	VPADDD       X4, X1, X3
+	VPADDD       X0, X2, X5
+	VPSUBD       X2, X0, X0
+	VPSUBD       X1, X4, X1
+	VPSRAD       $0x13, X3, X3
+	VPSRAD       $0x13, X5, X5
+	VPSRAD       $0x13, X0, X0
+	VPSRAD       $0x13, X1, X1
+	VPACKSSDW    X5, X3, X2
+	VPACKSSDW    X1, X0, X0
+	VPACKUSWB    X0, X2, X2
+	VPSHUFB      idct4Transpose<>+0(SB), X2, X2
+	VMOVD        X2, (AX)
+	VPEXTRD      $0x01, X2, (AX)(CX*1)
+	VPEXTRD      $0x02, X2, (AX)(CX*2)
+	LEAQ         (AX)(CX*2), AX
+	VPEXTRD      $0x03, X2, (AX)(CX*1)
+	VZEROUPPER
+	RET
+
+DATA idct2T0<>+0(SB)/2, $0x4000
+DATA idct2T0<>+2(SB)/2, $0x0000
+DATA idct2T0<>+4(SB)/2, $0x4000
+DATA idct2T0<>+6(SB)/2, $0x0000
+DATA idct2T0<>+8(SB)/2, $0x4000
+DATA idct2T0<>+10(SB)/2, $0x0000
+DATA idct2T0<>+12(SB)/2, $0x4000
+DATA idct2T0<>+14(SB)/2, $0x0000
+DATA idct2T0<>+16(SB)/2, $0x4000
+DATA idct2T0<>+18(SB)/2, $0x0000
+DATA idct2T0<>+20(SB)/2, $0x4000
+DATA idct2T0<>+22(SB)/2, $0x0000
+DATA idct2T0<>+24(SB)/2, $0x4000
+DATA idct2T0<>+26(SB)/2, $0x0000
+DATA idct2T0<>+28(SB)/2, $0x4000
+DATA idct2T0<>+30(SB)/2, $0x0000
+GLOBL idct2T0<>(SB), RODATA|NOPTR, $32
+
+DATA idct2Ox17<>+0(SB)/2, $0x73fc
+DATA idct2Ox17<>+2(SB)/2, $0xe8ee
+DATA idct2Ox17<>+4(SB)/2, $0x73fc
+DATA idct2Ox17<>+6(SB)/2, $0xe8ee
+DATA idct2Ox17<>+8(SB)/2, $0x73fc
+DATA idct2Ox17<>+10(SB)/2, $0xe8ee
+DATA idct2Ox17<>+12(SB)/2, $0x73fc
+DATA idct2Ox17<>+14(SB)/2, $0xe8ee
+DATA idct2Ox17<>+16(SB)/2, $0x73fc
+DATA idct2Ox17<>+18(SB)/2, $0xe8ee
+DATA idct2Ox17<>+20(SB)/2, $0x73fc
+DATA idct2Ox17<>+22(SB)/2, $0xe8ee
+DATA idct2Ox17<>+24(SB)/2, $0x73fc
+DATA idct2Ox17<>+26(SB)/2, $0xe8ee
+DATA idct2Ox17<>+28(SB)/2, $0x73fc
+DATA idct2Ox17<>+30(SB)/2, $0xe8ee
+GLOBL idct2Ox17<>(SB), RODATA|NOPTR, $32
+
+DATA idct2Ox35<>+0(SB)/2, $0xd746
+DATA idct2Ox35<>+2(SB)/2, $0x1b37
+DATA idct2Ox35<>+4(SB)/2, $0xd746
+DATA idct2Ox35<>+6(SB)/2, $0x1b37
+DATA idct2Ox35<>+8(SB)/2, $0xd746
+DATA idct2Ox35<>+10(SB)/2, $0x1b37
+DATA idct2Ox35<>+12(SB)/2, $0xd746
+DATA idct2Ox35<>+14(SB)/2, $0x1b37
+DATA idct2Ox35<>+16(SB)/2, $0xd746
+DATA idct2Ox35<>+18(SB)/2, $0x1b37
+DATA idct2Ox35<>+20(SB)/2, $0xd746
+DATA idct2Ox35<>+22(SB)/2, $0x1b37
+DATA idct2Ox35<>+24(SB)/2, $0xd746
+DATA idct2Ox35<>+26(SB)/2, $0x1b37
+DATA idct2Ox35<>+28(SB)/2, $0xd746
+DATA idct2Ox35<>+30(SB)/2, $0x1b37
+GLOBL idct2Ox35<>(SB), RODATA|NOPTR, $32
+
+DATA idct2Round1<>+0(SB)/4, $0x00001000
+DATA idct2Round1<>+4(SB)/4, $0x00001000
+DATA idct2Round1<>+8(SB)/4, $0x00001000
+DATA idct2Round1<>+12(SB)/4, $0x00001000
+DATA idct2Round1<>+16(SB)/4, $0x00001000
+DATA idct2Round1<>+20(SB)/4, $0x00001000
+DATA idct2Round1<>+24(SB)/4, $0x00001000
+DATA idct2Round1<>+28(SB)/4, $0x00001000
+GLOBL idct2Round1<>(SB), RODATA|NOPTR, $32
+
+DATA idct2Round2<>+0(SB)/4, $0x08080000
+DATA idct2Round2<>+4(SB)/4, $0x08080000
+DATA idct2Round2<>+8(SB)/4, $0x08080000
+DATA idct2Round2<>+12(SB)/4, $0x08080000
+DATA idct2Round2<>+16(SB)/4, $0x08080000
+DATA idct2Round2<>+20(SB)/4, $0x08080000
+DATA idct2Round2<>+24(SB)/4, $0x08080000
+DATA idct2Round2<>+28(SB)/4, $0x08080000
+GLOBL idct2Round2<>(SB), RODATA|NOPTR, $32
+
+// func idct2x2AVX2(dst *byte, stride int, b *byte, q *byte)
+// Requires: AVX, AVX2
+TEXT ·idct2x2AVX2(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         stride+8(FP), CX
+	MOVQ         b+16(FP), DX
+	MOVQ         q+24(FP), BX
+	VMOVDQU      (DX), Y0
+	VPMULLW      (BX), Y0, Y0
+	VMOVDQU      32(DX), Y1
+	VPMULLW      32(BX), Y1, Y1
+	VMOVDQU      64(DX), Y1
+	VPMULLW      64(BX), Y1, Y1
+	VMOVDQU      96(DX), Y2
+	VPMULLW      96(BX), Y2, Y2
+	VPXOR        Y3, Y3, Y3
+	VMOVDQU      Y3, (DX)
+	VMOVDQU      Y3, 32(DX)
+	VMOVDQU      Y3, 64(DX)
+	VMOVDQU      Y3, 96(DX)
+	VPMADDWD     idct2T0<>+0(SB), Y0, Y0
+	VPADDD       Y0, Y0, Y0
+	VPADDD       idct2Round1<>+0(SB), Y0, Y0
+	VPMADDWD     idct2Ox17<>+0(SB), Y1, Y1
+	VPMADDWD     idct2Ox35<>+0(SB), Y2, Y2
+	VPADDD       Y1, Y2, Y1
+	VPADDD       Y0, Y1, Y2
+	VPSUBD       Y1, Y0, Y0
+	VPSRAD       $0x0d, Y2, Y2
+	VPSRAD       $0x0d, Y0, Y0
+	VPACKSSDW    Y0, Y2, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VPSHUFD      $0xdd, X1, X2
+	VPSHUFD      $0x88, X1, X1
+	VPSHUFD      $0x88, X0, X0
+	VPMADDWD     idct2T0<>+0(SB), X0, X0
+	VPADDD       X0, X0, X0
+	VPADDD       idct2Round2<>+0(SB), X0, X0
+	VPMADDWD     idct2Ox17<>+0(SB), X1, X1
+	VPMADDWD     idct2Ox35<>+0(SB), X2, X2
+	VPADDD       X1, X2, X1
+	VPADDD       X0, X1, X2
+	VPSUBD       X1, X0, X0
+	VPSRAD       $0x14, X2, X2
+	VPSRAD       $0x14, X0, X0
+	VPUNPCKLDQ   X0, X2, X2
+	VPACKSSDW    X2, X2, X2
+	VPACKUSWB    X2, X2, X2
+	VPEXTRW      $0x00, X2, (AX)
+	VPEXTRW      $0x01, X2, (AX)(CX*1)
+	VZEROUPPER
+	RET
+
 DATA round8<>+0(SB)/2, $0x0008
 DATA round8<>+2(SB)/2, $0x0008
 DATA round8<>+4(SB)/2, $0x0008

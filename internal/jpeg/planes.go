@@ -96,7 +96,7 @@ func (c *componentGeometry) pixBytes() int {
 // Bytes returns how many bytes of buffers [Decoder.Planes] needs for a region, in
 // the Planes and in the Decoder: those of the samples and, for progressive files,
 // of the coefficients of the whole picture. [Decoder.Pixels] needs the same at
-// reduce 1, for a region that is up to four pixels larger on each side.
+// reduce 1, for a region that is two pixels larger on each side.
 func (h *Header) Bytes(region image.Rectangle, reduce int) int64 {
 	region = region.Intersect(image.Rect(0, 0, h.Width, h.Height))
 	if region.Empty() {

@@ -1,16 +1,20 @@
 package jpeg
 
 import (
+	"archive/tar"
 	"bytes"
 	"crypto/sha1"
 	"encoding/hex"
 	"encoding/json"
 	"image"
 	stdjpeg "image/jpeg"
+	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -71,49 +75,119 @@ func requireNearPlanes(t *testing.T, p *Planes, img image.Image, tolerance int, 
 	}
 }
 
+// TestPixelsAgainstVectors compares with pictures that NVIDIA DALI decoded.
 func TestPixelsAgainstVectors(t *testing.T) {
 	dir := os.Getenv("PLANKTON_VECTORS")
 	if dir == "" {
 		t.Skip("PLANKTON_VECTORS is not set: no recorded pictures")
 	}
 	names, files := samples(t)
-	data := map[string][]byte{}
+	byName := map[string][]byte{}
 	for i, name := range names {
-		data[name] = files[i]
+		byName[name] = files[i]
 	}
 	raw, err := os.ReadFile(filepath.Join(dir, "dali_operators.json"))
 	require.NoError(t, err)
 	var vectors struct {
 		Entries []struct {
 			ID, Operator string
-			Args         struct {
-				OutputType        string `json:"output_type"`
-				AdjustOrientation *bool  `json:"adjust_orientation"`
-			}
-			Inputs []struct{ File string }
-			Output json.RawMessage
+			Args         json.RawMessage
+			Inputs       []json.RawMessage
+			Output       json.RawMessage
 		}
 	}
-	_ = json.Unmarshal(raw, &vectors)
-	formats := map[string]Format{"types.RGB": FormatRGB, "types.ANY_DATA": FormatRGB, "types.BGR": FormatBGR, "types.GRAY": FormatGray, "types.YCbCr": FormatYCbCr}
+	require.NoError(t, json.Unmarshal(raw, &vectors))
+	formats := map[string]Format{
+		"types.RGB": FormatRGB, "types.ANY_DATA": FormatRGB, "types.BGR": FormatBGR,
+		"types.GRAY": FormatGray, "types.YCbCr": FormatYCbCr,
+	}
 	var d Decoder
+	compared := 0
 	for _, e := range vectors.Entries {
-		if e.Operator != "decoders.image" || len(e.Inputs) != 1 {
+		if e.Operator != "decoders.image" || len(e.Output) == 0 {
 			continue
 		}
-		var out []struct {
-			Shape []int
-			SHA1  string
+		var args struct {
+			OutputType        string `json:"output_type"`
+			AdjustOrientation *bool  `json:"adjust_orientation"`
 		}
-		require.NoError(t, json.Unmarshal(e.Output, &out))
-		file := data[e.Inputs[0].File]
-		h, err := d.Header(file)
+		var input struct{ File string }
+		var output []struct{ SHA1 string }
+		require.NoError(t, json.Unmarshal(e.Args, &args))
+		require.NoError(t, json.Unmarshal(e.Inputs[0], &input))
+		require.NoError(t, json.Unmarshal(e.Output, &output))
+		data, ok := byName[input.File]
+		if !ok {
+			continue
+		}
+		h, err := d.Header(data)
 		require.NoError(t, err)
-		format := formats[e.Args.OutputType]
+		format := formats[args.OutputType]
 		stride := h.Width * format.Channels()
 		pix := make([]byte, stride*h.Height)
-		require.NoError(t, d.Pixels(pix, stride, file, image.Rect(0, 0, h.Width, h.Height), format))
+		require.NoError(t, d.Pixels(pix, stride, data, image.Rect(0, 0, h.Width, h.Height), format))
+		if args.AdjustOrientation == nil || *args.AdjustOrientation {
+			switch h.Orientation {
+			case 1:
+			case 6:
+				pix = turnClockwise(pix, h.Width, h.Height, format.Channels())
+			default:
+				t.Fatalf("%s: orientation %d is not in this test", e.ID, h.Orientation)
+			}
+		}
 		sum := sha1.Sum(pix)
-		t.Log(e.ID, e.Args.OutputType, h.Orientation, hex.EncodeToString(sum[:]) == out[0].SHA1)
+		assert.Equal(t, output[0].SHA1, hex.EncodeToString(sum[:]), "%s: %s of %s", e.ID, args.OutputType, input.File)
+		compared++
+	}
+	require.Positive(t, compared)
+}
+
+// turnClockwise turns a picture by 90°.
+func turnClockwise(pix []byte, width, height, channels int) []byte {
+	out := make([]byte, 0, len(pix))
+	for x := range width {
+		for y := height - 1; y >= 0; y-- {
+			at := (y*width + x) * channels
+			out = append(out, pix[at:at+channels]...)
+		}
+	}
+	return out
+}
+
+// smallPictures returns up to n of the 32×32 pictures.
+func smallPictures(tb testing.TB, n int) (files [][]byte) {
+	tb.Helper()
+	dir := os.Getenv("PLANKTON_DATA")
+	if dir == "" {
+		tb.Skip("PLANKTON_DATA is not set: no small pictures")
+	}
+	f, err := os.Open(filepath.Join(dir, "cifar10-jpeg.tar"))
+	require.NoError(tb, err)
+	defer f.Close()
+	for r := tar.NewReader(f); len(files) < n; {
+		h, err := r.Next()
+		if err == io.EOF {
+			break
+		}
+		require.NoError(tb, err)
+		if h.Typeflag != tar.TypeReg || !strings.HasSuffix(strings.ToLower(h.Name), "g") {
+			continue
+		}
+		data, err := io.ReadAll(r)
+		require.NoError(tb, err)
+		files = append(files, data)
+	}
+	require.NotEmpty(tb, files)
+	return files
+}
+
+func TestSmallPicturesAgainstStandardLibrary(t *testing.T) {
+	var d Decoder
+	var p Planes
+	for _, data := range smallPictures(t, 1000) {
+		img, err := stdjpeg.Decode(bytes.NewReader(data))
+		require.NoError(t, err)
+		require.NoError(t, d.Planes(&p, data, img.Bounds(), 1))
+		requireNearPlanes(t, &p, img, 1, "")
 	}
 }

@@ -27,8 +27,8 @@ type scan struct {
 	eobRun         int
 }
 
-// A scanComponent is what the blocks of a component have in common. The assembly knows
-// where its first five fields lie.
+// A scanComponent is what the blocks of a component have in common. The assembly
+// knows where the first five fields lie.
 type scanComponent struct {
 	dc     *dcTable
 	ac     *acTable // of sequential scans

@@ -31,9 +31,9 @@ func upsampleH2Generic(dst, src []uint8) {
 	}
 }
 
-// upsampleV2Generic doubles a column in height: bias is 1 for the upper of the two
+// upsampleV2 doubles a column in height: bias is 1 for the upper of the two
 // rows of pixels that near covers, 2 for the lower.
-func upsampleV2Generic(dst, near, far []uint8, bias int) {
+func upsampleV2(dst, near, far []uint8, bias int) {
 	for i, v := range near {
 		dst[i] = uint8((3*int(v) + int(far[i]) + bias) >> 2)
 	}

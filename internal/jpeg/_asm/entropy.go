@@ -13,9 +13,8 @@ const (
 	acBits        = 11
 	dcBits        = 9
 	blockSize     = 64
+	advanceEnd    = 128
 	advanceEscape = 192
-
-	advanceEnd = 128
 )
 
 // The places of fields in its bitReader and scanComponent.
@@ -113,8 +112,8 @@ func (s *entropy) coefficient(advanceAt, valueAt uint64, label string) {
 	JAE(LabelRef(label))
 }
 
-// receive returns the value that the first size bits stand for (T.81 figure F.12): less
-// 2^size - 1 if the first of them is 0. The lower 6 bits of size count.
+// receive returns the value that the first size bits stand for (T.81 figure F.12):
+// less 2^size - 1 if the first of them is 0. The lower 6 bits of size count.
 func receive(bits, size reg.GPVirtual) reg.GPVirtual {
 	value, count, extend, sign := GP64(), GP64(), GP64(), GP64()
 	MOVQ(bits, value)
@@ -132,8 +131,9 @@ func receive(bits, size reg.GPVirtual) reg.GPVirtual {
 	return value
 }
 
-// decodeDC starts a block: it advances the predictor of the component, returns it and sets the
-// counter to 1. If the table does not hold the code it jumps to done with counter 0.
+// decodeDC starts a block: it advances the predictor of the component, returns it and
+// sets the counter to 1. If the table does not hold the code it jumps to done with
+// counter 0.
 func (s *entropy) decodeDC(component reg.Register) (pred reg.GPVirtual) {
 	s.refill()
 	e, index := GP64(), GP64()
@@ -164,8 +164,9 @@ func (s *entropy) lookup() {
 	MOVQ(Mem{Base: s.ac, Index: index, Scale: 8}, s.e)
 }
 
-// long splits the escape e, given the length of its code, into the run and the size of the
-// value, in front of which it leaves the bits. It jumps to done if there is no length.
+// long splits the escape e, given the length of its code, into the run and the size of
+// the value, in front of which it leaves the bits. It jumps to done if there is no
+// length.
 func (s *entropy) long(length reg.GPVirtual) (run, size reg.GPVirtual) {
 	s.refill()
 	MOVBLZX(length.As8(), length.As32())

@@ -58,18 +58,7 @@ func idctConstants() *idctData {
 
 // transform writes the 8×8 samples of block b to dst and clears b.
 func (c *idctData) transform(dst, stride, b, q reg.Register) {
-	var pairs [4]reg.VecVirtual
-	for i := range pairs {
-		pairs[i] = ymm()
-		VMOVDQU(Mem{Base: b, Disp: 32 * i}, pairs[i])
-		VPMULLW(Mem{Base: q, Disp: 32 * i}, pairs[i], pairs[i])
-	}
-	zero := ymm()
-	VPXOR(zero, zero, zero)
-	for i := range pairs {
-		VMOVDQU(zero, Mem{Base: b, Disp: 32 * i})
-	}
-
+	pairs := dequantise(b, q)
 	y := c.apply(pairs, c.round1, 11)
 	// Rows of column pairs, 0 and 2 together and 1 and 3, so that unpacking them
 	// yields rows in order. The lower lanes hold pairs (0,4) and (2,6), the upper
@@ -119,29 +108,15 @@ func idct(c *idctData) {
 
 // apply computes one pass over eight columns.
 func (c *idctData) apply(pairs [4]reg.VecVirtual, round Mem, shift uint64) (y [8]reg.VecVirtual) {
-	mul := func(factors Mem, pair reg.VecVirtual) reg.VecVirtual {
-		r := ymm()
-		VPMADDWD(factors, pair, r)
-		return r
-	}
-	sum := func(a, b reg.VecVirtual) reg.VecVirtual {
-		r := ymm()
-		VPADDD(a, b, r)
-		return r
-	}
-	difference := func(a, b reg.VecVirtual) reg.VecVirtual {
-		r := ymm()
-		VPSUBD(b, a, r)
-		return r
-	}
-	t0, t1 := mul(c.t0, pairs[0]), mul(c.t1, pairs[0])
+	w := width(YMM)
+	t0, t1 := w.mul(c.t0, pairs[0]), w.mul(c.t1, pairs[0])
 	VPADDD(round, t0, t0)
 	VPADDD(round, t1, t1)
-	t2, t3 := mul(c.t2, pairs[1]), mul(c.t3, pairs[1])
-	even := [4]reg.VecVirtual{sum(t0, t3), sum(t1, t2), difference(t1, t2), difference(t0, t3)}
+	t2, t3 := w.mul(c.t2, pairs[1]), w.mul(c.t3, pairs[1])
+	even := [4]reg.VecVirtual{w.sum(t0, t3), w.sum(t1, t2), w.difference(t1, t2), w.difference(t0, t3)}
 	for i, e := range even {
-		o := sum(mul(c.o17[i], pairs[2]), mul(c.o35[i], pairs[3]))
-		y[i], y[7-i] = sum(e, o), difference(e, o)
+		o := w.sum(w.mul(c.o17[i], pairs[2]), w.mul(c.o35[i], pairs[3]))
+		y[i], y[7-i] = w.sum(e, o), w.difference(e, o)
 		VPSRAD(Imm(shift), y[i], y[i])
 		VPSRAD(Imm(shift), y[7-i], y[7-i])
 	}

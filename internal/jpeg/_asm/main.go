@@ -16,6 +16,8 @@ func main() {
 	decodeAC(c)
 	skipMCU()
 	idct(c)
+	idct4()
+	idct2()
 	upsampleH2V2()
 	upsampleH2()
 	yccToRGB()

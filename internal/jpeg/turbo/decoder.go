@@ -29,6 +29,8 @@ type Decoder struct {
 
 	engine *C.engine
 	header jpeg.Decoder
+	pin    runtime.Pinner
+	planes [4]C.plane // an argument of C, here so as not to be allocated
 }
 
 // Close frees what the decoder holds outside Go. It can be used again afterwards.
@@ -95,15 +97,14 @@ func (d *Decoder) Planes(dst *jpeg.Planes, data []byte, region image.Rectangle, 
 	if err := d.open(); err != nil {
 		return err
 	}
-	var pin runtime.Pinner
-	defer pin.Unpin()
-	var planes [4]C.plane
+	defer d.pin.Unpin()
+	d.planes = [4]C.plane{}
 	for i := range h.Components {
 		p := &dst.Plane[i]
-		pin.Pin(unsafe.SliceData(p.Pix))
-		planes[i] = C.plane{pix: (*C.uint8_t)(unsafe.SliceData(p.Pix)), stride: C.int(p.Stride), rect: rectangle(p.Rect)}
+		d.pin.Pin(unsafe.SliceData(p.Pix))
+		d.planes[i] = C.plane{pix: (*C.uint8_t)(unsafe.SliceData(p.Pix)), stride: C.int(p.Stride), rect: rectangle(p.Rect)}
 	}
-	return asError(C.engine_planes(d.engine, (*C.uint8_t)(unsafe.SliceData(data)), C.size_t(len(data)), C.int(reduce), &planes[0], C.int(h.Components)))
+	return asError(C.engine_planes(d.engine, (*C.uint8_t)(unsafe.SliceData(data)), C.size_t(len(data)), C.int(reduce), &d.planes[0], C.int(h.Components)))
 }
 
 func rectangle(r image.Rectangle) C.rectangle {

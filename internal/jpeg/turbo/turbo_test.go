@@ -4,6 +4,7 @@ package turbo
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"image"
 	"math/rand/v2"
@@ -47,23 +48,27 @@ func newPair(tb testing.TB) *pair {
 	return p
 }
 
-// requireEqual compares the pixels of a region and the planes of the picture.
-func (p *pair) requireEqual(t *testing.T, data []byte, region image.Rectangle, format jpeg.Format, name string) {
+// equal decodes a region with both and reports whether the pixels are the same.
+func (p *pair) equal(t *testing.T, data []byte, region image.Rectangle, format jpeg.Format, name string) bool {
 	t.Helper()
 	stride := region.Dx() * format.Channels()
 	for i := range p.pixels {
-		if cap(p.pixels[i]) < stride*region.Dy() {
-			p.pixels[i] = make([]byte, stride*region.Dy())
-		}
-		p.pixels[i] = p.pixels[i][:stride*region.Dy()]
+		p.pixels[i] = make([]byte, stride*region.Dy())
 	}
 	require.NoError(t, p.ours.Pixels(p.pixels[0], stride, data, region, format), name)
 	require.NoError(t, p.theirs.Pixels(p.pixels[1], stride, data, region, format, 1), name)
-	if !bytes.Equal(p.pixels[0], p.pixels[1]) {
-		for i, v := range p.pixels[0] {
-			if w := p.pixels[1][i]; v != w {
-				t.Fatalf("%s, region %v: row %d, byte %d: got %d, libjpeg has %d", name, region, i/stride, i%stride, v, w)
-			}
+	return bytes.Equal(p.pixels[0], p.pixels[1])
+}
+
+func (p *pair) requireEqual(t *testing.T, data []byte, region image.Rectangle, format jpeg.Format, name string) {
+	t.Helper()
+	if p.equal(t, data, region, format, name) {
+		return
+	}
+	stride := region.Dx() * format.Channels()
+	for i, v := range p.pixels[0] {
+		if w := p.pixels[1][i]; v != w {
+			t.Fatalf("%s, region %v: row %d, byte %d: got %d, libjpeg has %d", name, region, i/stride, i%stride, v, w)
 		}
 	}
 }
@@ -148,4 +153,94 @@ func TestGeneratedEqual(t *testing.T) {
 		p.requireEqual(t, data, randomRegion(r, h), jpeg.Format(2*r.IntN(2)), name)
 		p.requireEqualPlanes(t, data, randomRegion(r, h), 1<<r.IntN(4), name)
 	}
+}
+
+// damage cuts a file short, takes a piece out or flips a bit of its coded data.
+func damage(r *rand.Rand, data []byte, components, kind int) []byte {
+	scan := bytes.LastIndex(data, []byte{0xFF, 0xDA}) + 8 + 2*components
+	at := scan + r.IntN(len(data)-scan)
+	switch kind {
+	case 0:
+		return data[:at]
+	case 1:
+		return append(data[:at:at], data[min(len(data), at+1+r.IntN(60)):]...)
+	}
+	data[at] ^= 1 << r.IntN(8)
+	return data
+}
+
+// TestDamagedEqual compares tolerant decoding: of files without restart markers that
+// are cut short exactly, of others but for a few, in which overflows of the transform or
+// the end of an interval go another way.
+func TestDamagedEqual(t *testing.T) {
+	p := newPair(t)
+	p.ours.Tolerant, p.theirs.Tolerant = true, true
+	r := rand.New(rand.NewPCG(5, 6))
+	const rounds = 3000
+	damaged, different := 0, 0
+	for i := range rounds {
+		how := Encoding{Quality: 96 + r.IntN(5), Components: 1 + 2*r.IntN(2), H: 1 + r.IntN(2), V: 1 + r.IntN(2)}
+		width, height := 9+r.IntN(60), 9+r.IntN(60)
+		if r.IntN(2) == 0 {
+			how.RestartInterval = 1 + r.IntN(5)
+		}
+		data, err := p.theirs.Encode(picture(r, width, height, how.Components), width, height, how)
+		require.NoError(t, err)
+		data = damage(r, data, how.Components, i%3)
+		name := fmt.Sprintf("kind %d, %d×%d %+v", i%3, width, height, how)
+		region := image.Rect(0, 0, width, height)
+		if i%3 == 0 && how.RestartInterval == 0 {
+			p.requireEqual(t, data, region, jpeg.FormatRGB, name)
+		} else if !p.equal(t, data, region, jpeg.FormatRGB, name) {
+			different++
+		}
+		if p.ours.Damage() != nil {
+			damaged++
+		}
+	}
+	require.Greater(t, damaged, rounds/2)
+	require.Less(t, different, rounds/200)
+}
+
+func TestErrors(t *testing.T) {
+	p := newPair(t)
+	data, err := p.theirs.Encode(make([]byte, 3*40*40), 40, 40, Encoding{Quality: 80, Components: 3, H: 2, V: 2})
+	require.NoError(t, err)
+	pix := make([]byte, 3*40*40)
+	whole := image.Rect(0, 0, 40, 40)
+	require.ErrorContains(t, p.theirs.Pixels(pix, 120, data[:len(data)-10], whole, jpeg.FormatRGB, 1), "Premature end")
+	require.ErrorContains(t, p.theirs.Pixels(pix, 120, data, whole, jpeg.FormatBGR, 1), "want FormatRGB or FormatGray")
+	require.ErrorContains(t, p.theirs.Pixels(pix[:99], 120, data, whole, jpeg.FormatRGB, 1), "does not fit")
+	inks, err := p.theirs.Encode(make([]byte, 4*40*40), 40, 40, Encoding{Quality: 80, Components: 4, H: 1, V: 1})
+	require.NoError(t, err)
+	require.ErrorIs(t, p.theirs.Pixels(pix, 120, inks, whole, jpeg.FormatRGB, 1), jpeg.ErrUnsupported)
+	_, err = p.theirs.Encode(pix[:5], 40, 40, Encoding{Components: 3})
+	require.Error(t, err)
+	require.NoError(t, p.theirs.Pixels(pix, 120, data, whole, jpeg.FormatRGB, 1), "the decoder goes on after errors")
+}
+
+// TestInkPlanesEqual compares the planes of CMYK and YCCK files.
+func TestInkPlanesEqual(t *testing.T) {
+	p := newPair(t)
+	r := rand.New(rand.NewPCG(7, 8))
+	for range 200 {
+		how := Encoding{Quality: 50 + r.IntN(50), Components: 4, H: 1 + r.IntN(2), V: 1 + r.IntN(2), KeepSpace: r.IntN(2) == 0, Progressive: r.IntN(2) == 0}
+		width, height := 1+r.IntN(60), 1+r.IntN(60)
+		data, err := p.theirs.Encode(picture(r, width, height, 4), width, height, how)
+		require.NoError(t, err)
+		p.requireEqualPlanes(t, data, image.Rect(0, 0, width, height), 1<<r.IntN(4), fmt.Sprintf("%d×%d %+v", width, height, how))
+	}
+}
+
+func TestNoAllocationWhenWarm(t *testing.T) {
+	p := newPair(t)
+	data, err := p.theirs.Encode(make([]byte, 3*40*40), 40, 40, Encoding{Quality: 80, Components: 3, H: 2, V: 2})
+	require.NoError(t, err)
+	pix := make([]byte, 3*40*40)
+	require.Zero(t, testing.AllocsPerRun(10, func() {
+		err := p.theirs.Pixels(pix, 120, data, image.Rect(0, 0, 40, 40), jpeg.FormatRGB, 1)
+		if err = errors.Join(err, p.theirs.Planes(&p.planes[1], data, image.Rect(0, 0, 40, 40), 1)); err != nil {
+			panic(err)
+		}
+	}))
 }

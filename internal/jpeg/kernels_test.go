@@ -1,0 +1,203 @@
+package jpeg
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// randomBlock returns coefficients with their factors. Wild ones overflow.
+func randomBlock(r *rand.Rand, wild bool) (b block, q quantTable) {
+	n := r.IntN(blockSize + 1)
+	for range n {
+		i := r.IntN(blockSize)
+		b[i] = int16(r.IntN(201) - 100)
+		if wild {
+			b[i] = int16(r.Uint32())
+		}
+	}
+	for i := range q {
+		q[i] = int16(1 + r.IntN(10))
+		if wild {
+			q[i] = int16(r.Uint32())
+		}
+	}
+	return b, q
+}
+
+// TestIDCTAgainstDefinition compares with the inverse DCT of T.81 A.3.3.
+func TestIDCTAgainstDefinition(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	basis := func(x, u int) float64 {
+		scale := 0.5
+		if u == 0 {
+			scale = math.Sqrt(0.125)
+		}
+		return scale * math.Cos(float64(2*x+1)*float64(u)*math.Pi/16)
+	}
+	for range 50 {
+		b, q := randomBlock(r, false)
+		var want [8][8]float64
+		for y := range 8 {
+			for x := range 8 {
+				sum := 128.0
+				for v := range 8 {
+					for u := range 8 {
+						i := slotOf(v, u)
+						sum += basis(x, u) * basis(y, v) * float64(b[i]) * float64(q[i])
+					}
+				}
+				want[y][x] = max(0, min(sum, 255))
+			}
+		}
+		dst := make([]uint8, 64)
+		idct8x8(dst, 8, &b, &q)
+		for i, v := range dst {
+			require.InDelta(t, want[i/8][i%8], float64(v), 1)
+		}
+		require.Equal(t, block{}, b)
+	}
+}
+
+// TestReducedIDCTsAverage checks that the smaller transforms keep the mean of smooth
+// blocks.
+func TestReducedIDCTsAverage(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for range 50 {
+		var b block
+		var q quantTable
+		for i := range q {
+			q[i] = 1
+		}
+		b[0], b[slotOf(0, 1)], b[slotOf(1, 0)] = int16(r.IntN(800)-400), int16(r.IntN(100)), int16(r.IntN(100))
+		full := make([]uint8, 64)
+		whole := b
+		idct8x8(full, 8, &whole, &q)
+		for _, size := range []int{4, 2, 1} {
+			small, part := make([]uint8, size*size), b
+			idct(small, size, size, &part, &q)
+			require.Equal(t, block{}, part)
+			n := 8 / size
+			for i, v := range small {
+				sum := 0
+				for y := range n {
+					for x := range n {
+						sum += int(full[(i/size*n+y)*8+i%size*n+x])
+					}
+				}
+				require.InDelta(t, float64(sum)/float64(n*n), float64(v), 2, "size %d", size)
+			}
+		}
+	}
+}
+
+func TestKernelsAgainstTwins(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
+		n := rapid.IntRange(1, 200).Draw(t, "n")
+		row := func() []uint8 {
+			off := r.IntN(32)
+			p := make([]uint8, off+n)
+			for i := range p {
+				p[i] = uint8(r.Uint32())
+				if r.IntN(4) == 0 {
+					p[i] = uint8(255 * r.IntN(2))
+				}
+			}
+			return p[off:]
+		}
+		a, b, c := row(), row(), row()
+		check := func(name string, size int, kernel, twin func(dst []uint8)) {
+			got, want := make([]uint8, size+8), make([]uint8, size+8)
+			kernel(got[:size])
+			twin(want[:size])
+			require.Equal(t, want, got, name)
+		}
+		check("yccToRGB", 3*n, func(dst []uint8) { yccToRGB(dst, a, b, c) }, func(dst []uint8) { yccToRGBGeneric(dst, a, b, c) })
+		check("upsampleH2", 2*n, func(dst []uint8) { upsampleH2(dst, a) }, func(dst []uint8) { upsampleH2Generic(dst, a) })
+		check("upsampleH2V2", 2*n, func(dst []uint8) { upsampleH2V2(dst, a, b) }, func(dst []uint8) { upsampleH2V2Generic(dst, a, b) })
+
+		coefs, q := randomBlock(r, r.IntN(2) == 0)
+		for _, transform := range []struct {
+			size         int
+			kernel, twin func(dst []uint8, stride int, b *block, q *quantTable)
+		}{{8, idct8x8, idctGeneric}, {4, idct4x4, idct4x4Generic}, {2, idct2x2, idct2x2Generic}} {
+			b, twin := coefs, coefs
+			stride := transform.size + r.IntN(9)
+			check(fmt.Sprintf("idct to %d", transform.size), transform.size*stride,
+				func(dst []uint8) { transform.kernel(dst, stride, &b, &q) }, func(dst []uint8) { transform.twin(dst, stride, &twin, &q) })
+			require.Equal(t, block{}, b)
+			require.Equal(t, block{}, twin)
+		}
+	})
+}
+
+// TestEntropyAgainstTwins decodes random bits with random tables, which meets every
+// kind of code and of damage.
+func TestEntropyAgainstTwins(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
+		var c [2]scanComponent
+		used := [2]map[int]bool{{}, {}}
+		for range 1 + r.IntN(16) {
+			used[0][r.IntN(16)] = true
+		}
+		for range 1 + r.IntN(200) {
+			used[1][r.IntN(256)] = true
+		}
+		dc, ac := new(dcTable), new(acTable)
+		require.Empty(t, dc.define(randomCode(r, used[0]), 15))
+		require.Empty(t, ac.define(randomCode(r, used[1]), 255))
+		dc.build()
+		ac.build()
+		_, q := randomBlock(r, false)
+
+		var readers [2]bitReader
+		data := make([]byte, 6000)
+		for i := range data {
+			data[i] = byte(r.Uint32()) & 0xFE // no markers
+		}
+		for i := range readers {
+			readers[i].start(data, 0)
+			c[i] = scanComponent{dc: dc, ac: ac, quant: &q, stride: 16}
+		}
+		var blocks [2]scratchBlock
+		var out [2][128]uint8
+		for step := range 12 {
+			var dst [2][]uint8
+			if r.IntN(3) > 0 {
+				dst[0], dst[1] = out[0][:], out[1][:]
+			}
+			if r.IntN(2) == 0 {
+				decodeBlock(&readers[0], &c[0], &blocks[0], dst[0])
+				decodeBlockGeneric(&readers[1], &c[1], &blocks[1], dst[1])
+			} else {
+				skipMCU(&readers[0], []*scanComponent{&c[0], &c[0], &c[0]})
+				skipMCUGeneric(&readers[1], []*scanComponent{&c[1], &c[1], &c[1]})
+			}
+			require.Equal(t, c[1].pred, c[0].pred, "step %d", step)
+			require.Equal(t, blocks[1][:blockSize], blocks[0][:blockSize], "step %d", step)
+			require.Equal(t, out[1], out[0], "step %d", step)
+			require.Equal(t, readers[1].bad, readers[0].bad, "step %d", step)
+			require.Equal(t, 8*readers[1].pos-int(readers[1].n), 8*readers[0].pos-int(readers[0].n), "step %d", step)
+			for i := range blocks {
+				blocks[i], readers[i].bad = scratchBlock{}, false
+			}
+		}
+	})
+}
+
+func TestHuffmanDefinition(t *testing.T) {
+	var c canon
+	full := make([]byte, 16, 20)
+	full[0] = 3
+	assert.NotEmpty(t, c.define(append(full, 1, 2, 3), 255), "three codes of one bit")
+	size := make([]byte, 16, 20)
+	size[0] = 1
+	assert.NotEmpty(t, c.define(append(size, 16), 15), "a DC size of 16")
+}
