@@ -40,6 +40,15 @@
 // validation loop inside the body of a training loop, the nodes hold the training
 // batch again.
 //
+// A machine that trains must not also evaluate: with BindDualValues every RunAll
+// adds to the gradients of the weights, and only a solver's step clears them, so
+// the next training step would use those of the validation batches as well.
+// Evaluate on a machine of its own, of the graph without its gradients,
+//
+//	gorgonia.NewTapeMachine(graph.ExactSubgraphRoots(logits))
+//
+// to which the validation feed is attached.
+//
 // # Traps
 //
 //   - A defer in the body of a loop runs when the function returns, long after

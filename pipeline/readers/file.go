@@ -58,10 +58,11 @@ type FileOptions struct {
 	Shuffle      bool // another order in every epoch
 }
 
-// DefaultExtensions are the endings of pictures that [File] takes from a folder
-// if its options do not say otherwise.
+// DefaultExtensions are the endings of files that [File] takes from a folder if
+// its options do not say otherwise: those of the formats that ops.DecodeImage
+// reads.
 func DefaultExtensions() []string {
-	return []string{".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".pnm", ".ppm", ".pgm", ".pbm", ".jp2", ".webp"}
+	return []string{".jpg", ".jpeg", ".jpe", ".png"}
 }
 
 // File reads whole files: encoded is a file's bytes (uint8, one dimension whose

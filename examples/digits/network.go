@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/planktonml/plankton/examples/internal/progress"
+	"github.com/planktonml/plankton/gorgoniaplugin"
+	"github.com/planktonml/plankton/iterator"
+)
+
+const hidden = 192 // units between the picture and the classes
+
+// network is a graph whose input is shown the training set by one feed and the
+// test set by another, with a machine for each: testVM stops at the logits.
+type network struct {
+	train, test     *gorgoniaplugin.Feed
+	trainVM, testVM gorgonia.VM
+	model           gorgonia.Nodes
+	logits          *gorgonia.Node
+	cost            gorgonia.Value
+}
+
+func newNetwork(trainSet, testSet *iterator.Loader) (n *network, err error) {
+	n = &network{}
+	g := gorgonia.NewGraph()
+	if n.train, err = gorgoniaplugin.New(g, trainSet); err != nil {
+		return nil, err
+	}
+	image := n.train.Node("image")
+	if n.test, err = gorgoniaplugin.Bind(testSet, map[string]*gorgonia.Node{"image": image}, gorgoniaplugin.Unmasked()); err != nil {
+		return nil, err
+	}
+
+	n.model = newModel(g)
+	n.logits = forward(image, n.model)
+	cost := crossEntropy(n.logits, n.train.Node("label"), n.train.Weights())
+	gorgonia.Read(cost, &n.cost)
+	if _, err := gorgonia.Grad(cost, n.model...); err != nil {
+		return nil, err
+	}
+	n.trainVM = gorgonia.NewTapeMachine(g, gorgonia.BindDualValues(n.model...))
+	n.testVM = gorgonia.NewTapeMachine(g.ExactSubgraphRoots(n.logits))
+	if err := errors.Join(n.train.Attach(n.trainVM), n.test.Attach(n.testVM)); err != nil {
+		n.close()
+		return nil, err
+	}
+	return n, nil
+}
+
+func (n *network) close() {
+	n.train.Close()
+	n.test.Close()
+	n.trainVM.Close()
+	n.testVM.Close()
+}
+
+// fit trains the network.
+func (n *network) fit(ctx context.Context, out io.Writer, epochs int) error {
+	solver := gorgonia.NewAdamSolver()
+	show := progress.On(out)
+	defer show.Clear()
+	for b, err := range n.train.Epochs(ctx, epochs) {
+		if err != nil {
+			return err
+		}
+		if err := n.trainVM.RunAll(); err != nil {
+			return err
+		}
+		gorgonia.WithLearnRate(learnRate * math.Pow(decay, float64(b.Epoch())))(solver)
+		if err := solver.Step(gorgonia.NodesToValueGrads(n.model)); err != nil {
+			return err
+		}
+		show.Printf("epoch %d of %d, cost %.4f", b.Epoch()+1, epochs, n.cost.Data())
+		n.trainVM.Reset()
+	}
+	return nil
+}
+
+// accuracy returns the share of the test set, in percent, that the network reads
+// correctly.
+func (n *network) accuracy(ctx context.Context) (float64, error) {
+	right, seen := 0, 0
+	for b, err := range n.test.Epoch(ctx) {
+		if err != nil {
+			return 0, err
+		}
+		if err := n.testVM.RunAll(); err != nil {
+			return 0, err
+		}
+		right += hits(n.logits.Value().Data().([]float32), b)
+		seen += b.NumValid()
+		n.testVM.Reset()
+	}
+	return 100 * float64(right) / float64(seen), nil
+}
+
+// hits counts the valid rows that have their largest logit at their label.
+func hits(logits []float32, b *iterator.Batch) (count int) {
+	labels := b.Float32s("label")
+	for row, valid := range b.Mask() {
+		at := row * classes
+		if valid && labels[at+largest(logits[at:at+classes])] == 1 {
+			count++
+		}
+	}
+	return count
+}
+
+// largest returns the index of the largest of some numbers.
+func largest(v []float32) int {
+	best := 0
+	for i := range v {
+		if v[i] > v[best] {
+			best = i
+		}
+	}
+	return best
+}
+
+// newModel returns weights and biases of two layers.
+func newModel(g *gorgonia.ExprGraph) gorgonia.Nodes {
+	matrix := func(name string, rows, cols int, init gorgonia.InitWFn) *gorgonia.Node {
+		return gorgonia.NewMatrix(g, tensor.Float32, gorgonia.WithShape(rows, cols), gorgonia.WithName(name), gorgonia.WithInit(init))
+	}
+	return gorgonia.Nodes{
+		matrix("w1", side*side, hidden, gorgonia.GlorotU(1)), matrix("b1", 1, hidden, gorgonia.Zeroes()),
+		matrix("w2", hidden, classes, gorgonia.GlorotU(1)), matrix("b2", 1, classes, gorgonia.Zeroes()),
+	}
+}
+
+// forward returns the logits of pictures, batch×10. What a graph gets wrong here
+// is a mistake in the program, so it panics.
+func forward(image *gorgonia.Node, model gorgonia.Nodes) *gorgonia.Node {
+	x := gorgonia.Must(gorgonia.Reshape(image, tensor.Shape{batch, side * side}))
+	return layer(gorgonia.Must(gorgonia.Rectify(layer(x, model[0], model[1]))), model[2], model[3])
+}
+
+func layer(x, w, b *gorgonia.Node) *gorgonia.Node {
+	return gorgonia.Must(gorgonia.BroadcastAdd(gorgonia.Must(gorgonia.Mul(x, w)), b, nil, []byte{0}))
+}
+
+// crossEntropy returns the mean cross-entropy of the rows that have a weight: the
+// last batch is short.
+func crossEntropy(logits, label, weights *gorgonia.Node) *gorgonia.Node {
+	logp := gorgonia.Must(gorgonia.Log(gorgonia.Must(gorgonia.SoftMax(logits, 1))))
+	row := gorgonia.Must(gorgonia.Sum(gorgonia.Must(gorgonia.HadamardProd(logp, label)), 1))
+	return gorgonia.Must(gorgonia.Neg(gorgonia.Must(gorgonia.Sum(gorgonia.Must(gorgonia.HadamardProd(row, weights))))))
+}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"gorgonia.org/gorgonia"
+
+	"github.com/planktonml/plankton/examples/internal/progress"
+	"github.com/planktonml/plankton/gorgoniaplugin"
+	"github.com/planktonml/plankton/iterator"
+)
+
+const (
+	batch     = 96
+	learnRate = 0.003
+	decay     = 0.65 // of the learning rate, per epoch
+)
+
+// fit changes the parameters to fit the training set, and returns the accuracy on
+// the test set after the last epoch, in percent.
+func fit(ctx context.Context, out io.Writer, params parameters, trainSet, testSet *iterator.Loader, epochs int) (accuracy float64, err error) {
+	t, err := newTrainer(params, trainSet, testSet)
+	if err != nil {
+		return 0, err
+	}
+	defer t.close()
+	show := progress.On(out)
+	rate := learnRate
+	for range epochs {
+		gorgonia.WithLearnRate(rate)(t.solver)
+		rate *= decay
+		if err := t.trainEpoch(ctx, show, trainSet.Len()); err != nil {
+			return 0, err
+		}
+		if accuracy, err = t.testEpoch(ctx); err != nil {
+			return 0, err
+		}
+		stats := trainSet.Stats()
+		fmt.Fprintf(out, "%d images, %.0f images/s, waited for data %.1f %% of the time: accuracy %.2f\n",
+			stats.Samples, stats.Rate(), 100*stats.WaitShare(), accuracy)
+	}
+	return accuracy, nil
+}
+
+// trainer is a graph whose input is shown the training set by one feed and the
+// test set by another.
+type trainer struct {
+	train, test *gorgoniaplugin.Feed
+	model       gorgonia.Nodes
+	logits      *gorgonia.Node
+	cost        gorgonia.Value
+	solver      gorgonia.Solver
+
+	// The test runs on a machine of its own, which stops at the logits. On the
+	// machine that trains, every run adds its gradients to those that the
+	// solver's next step uses: the network would learn the test set.
+	trainVM, testVM gorgonia.VM
+}
+
+func newTrainer(params parameters, trainSet, testSet *iterator.Loader) (t *trainer, err error) {
+	t = &trainer{solver: gorgonia.NewAdamSolver()}
+	g := gorgonia.NewGraph()
+	if t.train, err = gorgoniaplugin.New(g, trainSet, gorgoniaplugin.Outputs("image", "label")); err != nil {
+		return nil, err
+	}
+	image := t.train.Node("image")
+	if t.test, err = gorgoniaplugin.Bind(testSet, map[string]*gorgonia.Node{"image": image}, gorgoniaplugin.Unmasked()); err != nil {
+		return nil, err
+	}
+
+	t.model = params.nodes(g)
+	t.logits = forward(image, t.model)
+	cost := crossEntropy(t.logits, t.train.Node("label"), t.train.Weights())
+	gorgonia.Read(cost, &t.cost)
+	if _, err := gorgonia.Grad(cost, t.model...); err != nil {
+		return nil, err
+	}
+	t.trainVM = gorgonia.NewTapeMachine(g, gorgonia.BindDualValues(t.model...))
+	t.testVM = gorgonia.NewTapeMachine(g.ExactSubgraphRoots(t.logits))
+	if err := errors.Join(t.train.Attach(t.trainVM), t.test.Attach(t.testVM)); err != nil {
+		t.close()
+		return nil, err
+	}
+	return t, nil
+}
+
+func (t *trainer) close() {
+	t.train.Close()
+	t.test.Close()
+	t.trainVM.Close()
+	t.testVM.Close()
+}
+
+func (t *trainer) trainEpoch(ctx context.Context, show *progress.Line, steps int) error {
+	defer show.Clear()
+	for b, err := range t.train.Epoch(ctx) {
+		if err != nil {
+			return err
+		}
+		if err := t.trainVM.RunAll(); err != nil {
+			return err
+		}
+		if err := t.solver.Step(gorgonia.NodesToValueGrads(t.model)); err != nil {
+			return err
+		}
+		show.Printf("epoch %d, step %d of %d, cost %.4f", b.Epoch()+1, b.Step()+1, steps, t.cost.Data())
+		t.trainVM.Reset()
+	}
+	return nil
+}
+
+// testEpoch returns the accuracy on the test set in percent.
+func (t *trainer) testEpoch(ctx context.Context) (float64, error) {
+	right, seen := 0, 0
+	for b, err := range t.test.Epoch(ctx) {
+		if err != nil {
+			return 0, err
+		}
+		if err := t.testVM.RunAll(); err != nil {
+			return 0, err
+		}
+		right += hits(t.logits.Value().Data().([]float32), b)
+		seen += b.NumValid()
+		t.testVM.Reset()
+	}
+	return 100 * float64(right) / float64(seen), nil
+}
+
+// hits counts the valid rows that have their largest logit at their label.
+func hits(logits []float32, b *iterator.Batch) (n int) {
+	labels := b.Float32s("label")
+	for row, valid := range b.Mask() {
+		at := row * classes
+		if valid && labels[at+largest(logits[at:at+classes])] == 1 {
+			n++
+		}
+	}
+	return n
+}
+
+// largest returns the index of the largest of some numbers.
+func largest(v []float32) int {
+	best := 0
+	for i := range v {
+		if v[i] > v[best] {
+			best = i
+		}
+	}
+	return best
+}
