@@ -161,15 +161,15 @@ func TestFilesThatAreNoPictures(t *testing.T) {
 		{"empty", []byte{}, "the file is empty"},
 		{"text", []byte("not an image\n"), `neither JPEG nor PNG: the file begins with "not an i"`},
 		{"one byte", []byte{0xff}, `neither JPEG nor PNG: the file begins with "\\xff"`},
-		{"JPEG's first bytes", photo[:2], "jpeg: .+"},
-		{"a JPEG cut in the header", photo[:30], "jpeg: .+"},
-		{"a JPEG cut in the data", photo[:len(photo)*2/3], "jpeg: .+"},
+		{"JPEG's first bytes", photo[:2], "(jpeg|turbo): .+"},
+		{"a JPEG cut in the header", photo[:30], "(jpeg|turbo): .+"},
+		{"a JPEG cut in the data", photo[:len(photo)*2/3], "(jpeg|turbo): .+"},
 		{"PNG's first bytes", drawing[:4], "png: the file is cut short: unexpected EOF"},
 		{"a PNG cut in the header", drawing[:20], "png: the file is cut short: unexpected EOF"},
 		{"a PNG cut in the data", drawing[:len(drawing)*2/3], "png: invalid format: not enough pixel data"},
 		{"a damaged PNG", broken, "png: .+"},
 		{"a large PNG", pngHeader(60000, 50000), `png: 50000×60000 is 3000000000 pixels, the limit is 268435456 \(MaxPixels\)`},
-		{"a large JPEG", largeJPEG(t, 60000, 50000), `jpeg: .+ 50000×60000 is 3000000000 pixels, the limit is 268435456 \(.*MaxPixels\)`},
+		{"a large JPEG", largeJPEG(t, 60000, 50000), `(jpeg|turbo): .+ 50000×60000 is 3000000000 pixels, the limit is 268435456 \(.*MaxPixels\)`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, op := range []string{"decoders.image", "decoders.image_random_crop"} {

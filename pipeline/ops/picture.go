@@ -17,7 +17,7 @@ type picturefile struct {
 
 	data   []byte // of a JPEG file, nil for other formats
 	header jpeg.Header
-	jpeg   jpeg.Decoder
+	jpeg   jpegEngine
 	planes jpeg.Planes
 	raw    []byte // a region before it is turned upright
 
@@ -139,7 +139,7 @@ func (p *picturefile) pixels(dst []byte, r image.Rectangle, t ColorType) error {
 
 // planar reports whether the planes of the file can be resized as they are.
 func (p *picturefile) planar() bool {
-	if p.data == nil || p.turn != 1 {
+	if !enginePlanes || p.data == nil || p.turn != 1 {
 		return false
 	}
 	s := p.header.Sampling

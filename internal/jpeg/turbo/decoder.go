@@ -20,23 +20,27 @@ import (
 )
 
 // A Decoder decodes one picture after the other with libjpeg-turbo. The zero value is
-// ready for use; Close frees its memory. A Decoder must not be used by two goroutines
+// ready for use; Close frees its memory, or the garbage collector does. A Decoder must not be used by two goroutines
 // at once.
 type Decoder struct {
 	// Tolerant accepts damaged data, as libjpeg does, where they are an error
 	// otherwise.
 	Tolerant bool
 
-	engine *C.engine
-	header jpeg.Decoder
-	pin    runtime.Pinner
-	planes [4]C.plane // an argument of C, here so as not to be allocated
+	engine  *C.engine
+	cleanup runtime.Cleanup
+	header  jpeg.Decoder
+	pin     runtime.Pinner
+	planes  [4]C.plane // an argument of C, here so as not to be allocated
 }
 
 // Close frees what the decoder holds outside Go. It can be used again afterwards.
 func (d *Decoder) Close() {
-	C.engine_free(d.engine)
-	d.engine = nil
+	if d.engine != nil {
+		d.cleanup.Stop()
+		C.engine_free(d.engine)
+		d.engine = nil
+	}
 }
 
 func (d *Decoder) open() error {
@@ -44,6 +48,7 @@ func (d *Decoder) open() error {
 		if d.engine = C.engine_new(); d.engine == nil {
 			return errors.New("turbo: libjpeg cannot be set up: out of memory or of another version than its header")
 		}
+		d.cleanup = runtime.AddCleanup(d, func(e *C.engine) { C.engine_free(e) }, d.engine)
 	}
 	return nil
 }

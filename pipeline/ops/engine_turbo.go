@@ -1,0 +1,33 @@
+//go:build turbojpeg
+
+package ops
+
+import (
+	"image"
+
+	"github.com/planktonml/plankton/internal/jpeg"
+	"github.com/planktonml/plankton/internal/jpeg/turbo"
+)
+
+// enginePlanes says that planes can be decoded region by region: libjpeg crops
+// and skips only where it also converts colour.
+const enginePlanes = false
+
+// jpegEngine decodes JPEG files with libjpeg-turbo, and those that it does not
+// convert with the decoder in Go.
+type jpegEngine struct {
+	jpeg.Decoder
+	turbo turbo.Decoder
+}
+
+// Pixels is jpeg.Decoder.Pixels.
+func (e *jpegEngine) Pixels(dst []byte, stride int, data []byte, region image.Rectangle, format jpeg.Format) error {
+	h, err := e.Header(data)
+	if err != nil {
+		return err
+	}
+	if format != jpeg.FormatRGB && format != jpeg.FormatGray || h.Space == jpeg.CMYK || h.Space == jpeg.YCCK {
+		return e.Decoder.Pixels(dst, stride, data, region, format)
+	}
+	return e.turbo.Pixels(dst, stride, data, region, format, 1)
+}
