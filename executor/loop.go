@@ -182,6 +182,18 @@ func (l *Loop) poll() (r Result, ok bool, err error) {
 	return Result{}, false, nil
 }
 
+// Ready returns the number of iterations that Next would hand out without
+// waiting.
+func (l *Loop) Ready() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := l.next
+	for n < l.started && l.window[n%int64(l.slots)].finished {
+		n++
+	}
+	return int(n - l.next)
+}
+
 // Limit sets the number of iterations that may start in all, and starts what it
 // allows. It returns the number of iterations that will have been run: n, or
 // what has been started already. Limit(0) lets the loop park.

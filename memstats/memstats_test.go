@@ -1,17 +1,52 @@
 package memstats
 
 import (
+	"errors"
+	"math"
+	"sync"
 	"testing"
 	"unsafe"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 )
+
+// resize is Resize where it cannot fail.
+func resize(t testing.TB, b *Buffer, p *Pool, n int) []byte {
+	t.Helper()
+	mem, err := b.Resize(p, n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return mem
+}
+
+// arena is an allocator of a kind of memory, with an error on demand.
+type arena struct {
+	Heap
+	fail error
+}
+
+func (a *arena) Alloc(n int) ([]byte, error) {
+	if a.fail != nil {
+		return nil, a.fail
+	}
+	return a.Heap.Alloc(n)
+}
+
+func pool(t testing.TB, kind Kind, rules Rules) (*Pool, *Checked) {
+	t.Helper()
+	c := NewChecked(&arena{})
+	p, err := NewPool(PoolOptions{Kind: kind, Allocator: c, Rules: &rules})
+	require.NoError(t, err)
+	return p, c
+}
 
 func TestBufferGrowsAlignedAndIsCounted(t *testing.T) {
 	var p Pool
 	var b Buffer
 	for _, n := range []int{0, 1, 63, 64, 65, 4096, 10, 100_000} {
-		mem := b.Resize(&p, n)
+		mem := resize(t, &b, &p, n)
 		require.Len(t, mem, n)
 		require.Equal(t, n, cap(mem), "a neighbour's bytes must be out of reach")
 		if n > 0 {
@@ -27,17 +62,266 @@ func TestBufferGrowsAlignedAndIsCounted(t *testing.T) {
 func TestResizeWithinReservedAllocatesNothing(t *testing.T) {
 	var p Pool
 	var b Buffer
-	b.Resize(&p, 1000)
+	resize(t, &b, &p, 1000)
 	n := 0
-	require.Zero(t, testing.AllocsPerRun(100, func() { n = (n + 37) % 1000; b.Resize(&p, n) }))
+	require.Zero(t, testing.AllocsPerRun(100, func() { n = (n + 37) % 1000; resize(t, &b, &p, n); b.Trim() }))
 }
 
 func TestPoolsCountApart(t *testing.T) {
 	var p, q Pool
 	var a, b Buffer
-	a.Resize(&p, 100)
-	b.Resize(&q, 50)
+	resize(t, &a, &p, 100)
+	resize(t, &b, q.With(NewBudget(50)), 50)
 	a.Free()
 	require.EqualValues(t, 0, p.Stats().Live)
 	require.EqualValues(t, 50, q.Stats().Live)
+}
+
+func TestGrowthFactors(t *testing.T) {
+	rules := Rules{HostShrinkThreshold: 0.9, HostGrowthFactor: 1.5, DeviceGrowthFactor: 2}
+	for _, c := range []struct {
+		kind Kind
+		want int
+	}{{Host, 152}, {PageLocked, 152}, {Device, 202}} {
+		p, leaks := pool(t, c.kind, rules)
+		var b Buffer
+		resize(t, &b, p, 101)
+		require.Equal(t, c.want, b.Reserved(), c.kind)
+		b.Free()
+		require.NoError(t, leaks.Check())
+	}
+}
+
+// Only host memory shrinks, after a whole window of uses that needed less.
+func TestShrinking(t *testing.T) {
+	use := func(t *testing.T, p *Pool, b *Buffer, sizes ...int) {
+		for i := range Window {
+			resize(t, b, p, sizes[i%len(sizes)])
+			b.Trim()
+		}
+	}
+	for _, c := range []struct {
+		name      string
+		kind      Kind
+		threshold float64
+		sizes     []int
+		want      int
+	}{
+		{"little is needed", Host, 0.9, []int{100, 300, 200}, 300},
+		{"nearly all is needed", Host, 0.9, []int{10, 950}, 1000},
+		{"never", Host, 0, []int{1}, 1000},
+		{"always", Host, 1, []int{999}, 999},
+		{"page-locked", PageLocked, 1, []int{1}, 1000},
+		{"device", Device, 1, []int{1}, 1000},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p, leaks := pool(t, c.kind, Rules{c.threshold, 1, 1})
+			var b Buffer
+			resize(t, &b, p, 1000)
+			use(t, p, &b, c.sizes...) // holds the first request
+			require.Equal(t, 1000, b.Reserved())
+			use(t, p, &b, c.sizes...)
+			resize(t, &b, p, 1)
+			require.Equal(t, c.want, b.Reserved())
+			b.Free()
+			require.NoError(t, leaks.Check())
+		})
+	}
+	t.Run("presized", func(t *testing.T) {
+		p, _ := pool(t, Host, Rules{1, 1, 1})
+		var b Buffer
+		require.NoError(t, b.Reserve(p, 500))
+		for range 5 {
+			use(t, p, &b, 1)
+		}
+		require.Equal(t, 500, b.Reserved())
+		require.EqualValues(t, 1, p.Stats().Allocations)
+		b.Free()
+	})
+	t.Run("at run time", func(t *testing.T) {
+		p, _ := pool(t, Host, Rules{0, 1, 1})
+		var b Buffer
+		resize(t, &b, p, 1000)
+		require.NoError(t, p.SetRules(Rules{1, 2, 1}))
+		use(t, p, &b, 1000)
+		use(t, p, &b, 100)
+		resize(t, &b, p, 1)
+		require.Equal(t, 200, b.Reserved(), "what it would have been made as")
+		b.Free()
+	})
+}
+
+// Whatever the rules and requests, a buffer is large enough, the pool's count is
+// the sum of its buffers, and nothing leaks.
+func TestBuffersProperty(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rules := Rules{
+			HostShrinkThreshold: rapid.Float64Range(0, 1).Draw(t, "threshold"),
+			HostGrowthFactor:    rapid.Float64Range(1, 3).Draw(t, "host"), DeviceGrowthFactor: rapid.Float64Range(1, 3).Draw(t, "device"),
+		}
+		checked := NewChecked(Heap{})
+		p, err := NewPool(PoolOptions{Kind: rapid.SampledFrom([]Kind{Host, PageLocked, Device}).Draw(t, "kind"), Allocator: checked, Rules: &rules})
+		require.NoError(t, err)
+		buffers := make([]Buffer, 3)
+		t.Repeat(map[string]func(*rapid.T){
+			"resize": func(t *rapid.T) {
+				n := rapid.IntRange(0, 5000).Draw(t, "n")
+				b := &buffers[rapid.IntRange(0, 2).Draw(t, "buffer")]
+				got, err := b.Resize(p, n)
+				require.NoError(t, err)
+				require.Len(t, got, n)
+			},
+			"trim": func(t *rapid.T) { buffers[rapid.IntRange(0, 2).Draw(t, "buffer")].Trim() },
+			"free": func(t *rapid.T) { buffers[rapid.IntRange(0, 2).Draw(t, "buffer")].Free() },
+			"": func(t *rapid.T) {
+				sum, blocks := 0, 0
+				for i := range buffers {
+					sum += buffers[i].Reserved()
+					if buffers[i].Reserved() > 0 {
+						blocks++
+					}
+				}
+				require.EqualValues(t, sum, p.Stats().Live)
+				require.Len(t, checked.Live(), blocks)
+			},
+		})
+		for i := range buffers {
+			buffers[i].Free()
+		}
+		require.NoError(t, checked.Check())
+		require.Zero(t, p.Stats().Live)
+	})
+}
+
+func TestRulesFromTheEnvironment(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		env  map[string]string
+		want Rules
+		err  string
+	}{
+		{"nothing", nil, DefaultRules(), ""},
+		{"empty is not set", map[string]string{"PLANKTON_BUFFER_GROWTH_FACTOR": ""}, DefaultRules(), ""},
+		{"DALI's names", map[string]string{"DALI_HOST_BUFFER_SHRINK_THRESHOLD": "0", "DALI_BUFFER_GROWTH_FACTOR": "2"}, Rules{0, 2, 2}, ""},
+		{"ours first", map[string]string{"DALI_HOST_BUFFER_GROWTH_FACTOR": "3", "PLANKTON_BUFFER_GROWTH_FACTOR": "2"}, Rules{0.9, 2, 2}, ""},
+		{"the special one first", map[string]string{"PLANKTON_DEVICE_BUFFER_GROWTH_FACTOR": "1.5", "PLANKTON_BUFFER_GROWTH_FACTOR": "2"}, Rules{0.9, 2, 1.5}, ""},
+		{"no number", map[string]string{"PLANKTON_HOST_BUFFER_SHRINK_THRESHOLD": "low"}, Rules{}, `PLANKTON_HOST_BUFFER_SHRINK_THRESHOLD is "low"; a number is wanted`},
+		{"out of range", map[string]string{"DALI_HOST_BUFFER_SHRINK_THRESHOLD": "1.5"}, Rules{}, "DALI_HOST_BUFFER_SHRINK_THRESHOLD: the host buffer shrink threshold is 1.5"},
+		{"not a number", map[string]string{"DALI_BUFFER_GROWTH_FACTOR": "nan"}, Rules{}, "DALI_BUFFER_GROWTH_FACTOR: the host buffer growth factor is NaN; it must be finite and at least 1"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := RulesFromEnv(func(k string) (string, bool) { v, ok := c.env[k]; return v, ok })
+			if c.err != "" {
+				require.ErrorContains(t, err, c.err)
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, c.want, got)
+		})
+	}
+}
+
+func TestPoolsThatCannotBe(t *testing.T) {
+	_, err := NewPool(PoolOptions{Kind: Device})
+	require.EqualError(t, err, "memstats: a pool of device memory needs an Allocator")
+	_, err = NewPool(PoolOptions{Kind: 7})
+	require.EqualError(t, err, "memstats: Kind(7) is no kind of memory")
+	_, err = NewPool(PoolOptions{Rules: &Rules{0.5, 0.5, 1}})
+	require.ErrorContains(t, err, "host buffer growth factor is 0.5")
+}
+
+func TestAFailedAllocationLeavesNothing(t *testing.T) {
+	broken := errors.New("out of device memory")
+	a := &arena{}
+	budget := NewBudget(1000)
+	p, err := NewPool(PoolOptions{Kind: Device, Allocator: a, Gate: budget})
+	require.NoError(t, err)
+	var b Buffer
+	resize(t, &b, p, 100)
+	a.fail = broken
+	_, err = b.Resize(p, 200)
+	require.ErrorIs(t, err, broken)
+	require.ErrorContains(t, err, "200 bytes of device memory")
+	require.Zero(t, b.Reserved())
+	require.Zero(t, p.Stats().Live)
+	require.Zero(t, budget.Used())
+}
+
+func TestBudget(t *testing.T) {
+	budget := NewBudget(100)
+	var root Pool
+	p := root.With(budget)
+	var a, b Buffer
+	resize(t, &a, p, 60)
+	_, err := b.Resize(p, 41)
+	var over *BudgetError
+	require.ErrorAs(t, err, &over)
+	require.Equal(t, BudgetError{Need: 41, Used: 60, Limit: 100}, *over)
+	require.ErrorContains(t, err, "raise it to at least 101")
+	resize(t, &b, p, 40)
+	require.EqualValues(t, 100, root.Stats().Live)
+	resize(t, &a, p, 60)
+	a.Free()
+	require.NoError(t, p.Take(60))
+	require.EqualValues(t, 100, budget.Peak())
+	p.Give(60)
+	budget.Force(1000)
+	require.False(t, budget.Try(1))
+	require.EqualValues(t, 1040, budget.Used())
+	require.EqualValues(t, 40, root.Stats().Live)
+}
+
+func TestABudgetIsNeverExceeded(t *testing.T) {
+	budget := NewBudget(1000)
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for n := range int64(2000) {
+				if budget.Try(n % 600) {
+					budget.Give(n % 600)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	require.LessOrEqual(t, budget.Peak(), int64(1000))
+	require.Zero(t, budget.Used())
+}
+
+func TestCheckedNamesWhatIsWrong(t *testing.T) {
+	c := NewChecked(Heap{})
+	mem, err := c.Alloc(10)
+	require.NoError(t, err)
+	require.ErrorContains(t, c.Check(), "10 bytes were never freed")
+	require.ErrorContains(t, c.Check(), "TestCheckedNamesWhatIsWrong")
+	c.Free(mem[:5])
+	require.ErrorContains(t, c.Check(), "5 of 10 bytes were freed")
+	c.Free(mem)
+	require.Empty(t, c.Live())
+	c.Free(mem)
+	require.ErrorContains(t, c.Check(), "10 bytes were freed that are not allocated")
+}
+
+func TestReleasedMemoryIsPoisoned(t *testing.T) {
+	if !Invariants {
+		t.Skip("only builds with the tag invariants poison memory")
+	}
+	var p Pool
+	var b Buffer
+	mem := resize(t, &b, &p, 8)
+	b.Free()
+	require.True(t, math.IsNaN(*(*float64)(unsafe.Pointer(&mem[0]))))
+}
+
+func BenchmarkResize(b *testing.B) {
+	var p Pool
+	var buf Buffer
+	resize(b, &buf, &p, 1<<20)
+	b.ReportAllocs()
+	for i := range b.N {
+		if _, err := buf.Resize(&p, i&0xFFFFF); err != nil {
+			b.Fatal(err)
+		}
+		buf.Trim()
+	}
 }

@@ -17,6 +17,7 @@ import (
 type Batch struct {
 	p           *Pipeline
 	seq         int64
+	slot        int
 	epoch, step int64
 	outs        []batchOutput
 	ids         []int64
@@ -25,7 +26,10 @@ type Batch struct {
 	valid       int
 	bad         int
 	refs        atomic.Int32
-	held        *atomic.Int32   // batches of the pipeline with the consumer
+	consumer    *consumer
+	arbiter     *arbiter        // nil without a memory budget
+	idle        bool            // nobody has the batch; under arbiter.mu
+	settled     []bool          // by row: done, and not to be made again; under arbiter.mu
 	result      executor.Result // the hold on the loop's iteration
 }
 
@@ -42,10 +46,10 @@ type batchOutput struct {
 
 func (o *batchOutput) row(i int) []byte { return o.dense[i*o.rowBytes : (i+1)*o.rowBytes] }
 
-func newBatch(p *Pipeline, held *atomic.Int32) *Batch {
-	n := p.opt.BatchSize
+func newBatch(r *hostRegion) (*Batch, error) {
+	p, n := r.p, r.p.opt.BatchSize
 	b := &Batch{
-		p: p, held: held, outs: make([]batchOutput, len(p.outputs)),
+		p: p, consumer: &r.consumer, arbiter: r.arbiter, outs: make([]batchOutput, len(p.outputs)),
 		ids: make([]int64, n), mask: make([]bool, n), errs: make([]*SampleError, n),
 	}
 	for i, out := range p.outputs {
@@ -60,13 +64,46 @@ func newBatch(p *Pipeline, held *atomic.Int32) *Batch {
 		o.shape = append([]int{n}, out.spec.Shape...)
 		if out.spec.Dense() {
 			o.rowBytes = out.spec.rowBytes()
-			o.dense = o.buf.Resize(&p.pool, n*o.rowBytes)
+			var err error
+			if o.dense, err = o.buf.Resize(p.pool, n*o.rowBytes); err != nil {
+				b.free()
+				return nil, err
+			}
 			clear(o.dense)
 		} else {
-			o.ragged = newRagged(n, &p.pool)
+			var err error
+			if o.ragged, err = r.newRagged(p.hints[out.value]); err != nil {
+				b.free()
+				return nil, err
+			}
 		}
 	}
-	return b
+	if r.arbiter != nil {
+		b.settled = make([]bool, n)
+	}
+	return b, nil
+}
+
+// newRagged returns the rows of a ragged output, each presized to hint bytes.
+func (r *hostRegion) newRagged(hint int) ([]Tensor, error) {
+	rows := make([]Tensor, r.p.opt.BatchSize)
+	pool, presize := r.p.pool, r.p.pool
+	if r.arbiter != nil {
+		pool, presize = r.p.pool.With(forcedGate{r.arbiter}), r.p.pool.With(r.arbiter.free)
+	}
+	for i := range rows {
+		rows[i].pool = pool
+		if hint == 0 {
+			continue
+		}
+		if err := rows[i].buf.Reserve(presize, hint); err != nil {
+			for j := range i {
+				rows[j].buf.Free()
+			}
+			return nil, fmt.Errorf("pipeline: presizing ragged outputs: %w", r.arbiter.explain(err))
+		}
+	}
+	return rows, nil
 }
 
 func (b *Batch) free() {
@@ -83,6 +120,7 @@ func (b *Batch) begin(seq, epoch, step int64) {
 	b.seq, b.epoch, b.step = seq, epoch, step
 	b.valid, b.bad = 0, 0
 	clear(b.errs)
+	b.trim()
 }
 
 // void makes a row not valid: zero, or empty where the output is ragged.
@@ -162,7 +200,13 @@ func (b *Batch) Release() {
 		panic("pipeline: a batch was released more often than it was taken")
 	case n == 0:
 		res := b.result // the batch may be in use again before Release returns
-		b.held.Add(-1)
+		b.consumer.released(b)
+		b.tell(b.p.opt.Events.BatchReleased)
+		b.consumer.held.Add(-1)
+		b.poison()
+		if b.arbiter != nil {
+			b.arbiter.returned(b)
+		}
 		res.Release()
 	}
 }

@@ -23,6 +23,10 @@ type BatchOp struct {
 	// likes to see them on one stream, which keeps its workspace.
 	Command int
 
+	// Config tells operators of the same name apart in Pipeline.Fingerprint: all
+	// that decides what the operator makes of its inputs, as text.
+	Config string
+
 	// New makes the operator's kernel. It is called once per loader.
 	New func() (BatchKernel, error)
 }
@@ -65,7 +69,7 @@ func (g *Graph) AddBatch(op BatchOp) []Value {
 	if g.block.parent != nil {
 		g.Fail(op.Name, errors.New("an operator for whole batches cannot be in a branch or loop"))
 	}
-	n := node{op: Op{Name: op.Name, Inputs: op.Inputs}, reader: -1, kind: wholeBatch, target: -1, block: g.block, batch: &op}
+	n := node{op: Op{Name: op.Name, Inputs: op.Inputs, Config: op.Config}, reader: -1, kind: wholeBatch, target: -1, block: g.block, batch: &op}
 	for i, v := range op.Inputs {
 		if !v.Spec().Dense() {
 			g.Fail(op.Name, fmt.Errorf("input %d is %s; a batch needs samples of one known shape: resize first", i, v.Spec()))
@@ -145,7 +149,7 @@ func (r *hostRegion) addBatchOps(g *executor.Graph, region executor.Output) (exe
 			in = append(in, all[m+1])
 		}
 		node := g.Add(fmt.Sprintf("%s#%d", n.op.Name, i), executor.Op{
-			Run: r.batchKernel(n, kernel), Outputs: 1, Order: executor.Serial, Expensive: true,
+			Run: r.batchKernel(i, kernel), Outputs: 1, Order: executor.Serial, Expensive: true,
 			Backend: n.op.Backend, Command: n.op.Command,
 		}, in...)
 		all = append(all, node.Out(0))
@@ -161,12 +165,13 @@ func (r *hostRegion) addBatchOps(g *executor.Graph, region executor.Output) (exe
 }
 
 // batchKernel returns the node's kernel of an operator for whole batches.
-func (r *hostRegion) batchKernel(n *batchNode, kernel BatchKernel) executor.KernelFunc {
+func (r *hostRegion) batchKernel(i int, kernel BatchKernel) executor.KernelFunc {
+	n, counts := &r.p.batchOps[i], &r.batchCounts[i]
 	type work struct {
 		in, out []BatchTensor
 		issue   func(*streams.Context) error
 	}
-	slots := make([]work, r.p.opt.PrefetchDepth+1)
+	slots := make([]work, r.p.slots())
 	tensors := func(b *Batch, places []int) (ts []BatchTensor) {
 		for _, i := range places {
 			ts = append(ts, BatchTensor{Spec: r.p.outputs[i].spec, Mask: b.mask, Data: b.outs[b.outs[i].alias].dense})
@@ -182,7 +187,12 @@ func (r *hostRegion) batchKernel(n *batchNode, kernel BatchKernel) executor.Kern
 		if w.issue == nil {
 			b := r.batches[c.Slot()]
 			w.in, w.out = tensors(b, n.in), tensors(b, n.out)
-			w.issue = func(sc *streams.Context) error { return kernel.Run(sc, w.in, w.out) }
+			w.issue = func(sc *streams.Context) error {
+				began := now()
+				err := kernel.Run(sc, w.in, w.out)
+				counts.done(b, w.out, began, err)
+				return err
+			}
 		}
 		if n.op.Backend == executor.Host {
 			return w.issue(nil)

@@ -37,6 +37,22 @@ func (e *SampleError) Error() string {
 }
 func (e *SampleError) Unwrap() error { return e.Err }
 
+// BatchBudgetError is a batch whose samples do not fit into Options.MemoryBudget
+// together, or not beside batches that the consumer holds while it waits for this
+// one. It ends the run, whatever Options.OnError says.
+type BatchBudgetError struct {
+	Held int   // batches with the consumer
+	Err  error // a *memstats.BudgetError
+}
+
+func (e *BatchBudgetError) Error() string {
+	if e.Held > 0 {
+		return fmt.Sprintf("pipeline: a batch does not fit beside the %d that are held: %v; or release them first", e.Held, e.Err)
+	}
+	return fmt.Sprintf("pipeline: a batch does not fit: %v", e.Err)
+}
+func (e *BatchBudgetError) Unwrap() error { return e.Err }
+
 // PanicError is a panic in an operator or reader, caught by the worker.
 type PanicError struct {
 	Value any

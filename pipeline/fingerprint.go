@@ -10,8 +10,9 @@ import (
 // kernels is the version of what operators compute. It is raised by a release
 // in which one of them makes other bits of the same input. Kernels in assembly
 // and their plain Go twins agree bit for bit, so builds with and without the
-// tag noasm share it; package math does not agree between architectures.
-const kernels = "kernels/1 " + runtime.GOARCH
+// tag noasm share it; the tag turbojpeg decodes with another engine, and package
+// math does not agree between architectures.
+const kernels = "kernels/1 " + runtime.GOARCH + engine
 
 // Fingerprint describes all that decides what the pipeline makes of a sample, in
 // lines that can be read and compared: the kernels, the options that matter,
@@ -30,29 +31,39 @@ func (g *Graph) fingerprint() []string {
 		kernels,
 		fmt.Sprintf("seed=%d exact_rgb=%t on_error=%s", g.opt.Seed, g.opt.ExactRGB, g.opt.OnError),
 	}
-	for _, n := range g.nodes {
-		var b strings.Builder
-		for i, v := range n.out {
-			if i > 0 {
-				b.WriteString(", ")
-			}
-			fmt.Fprintf(&b, "v%d %s", v, g.values[v].spec)
-		}
-		if n.reader >= 0 {
-			fmt.Fprintf(&b, " = reader %s", n.op.Name)
-		} else {
-			fmt.Fprintf(&b, " = %s", n.op.Name)
-		}
-		for _, v := range n.in {
-			fmt.Fprintf(&b, " v%d", v)
-		}
-		if n.op.Config != "" {
-			fmt.Fprintf(&b, ": %s", n.op.Config)
-		}
-		lines = append(lines, b.String())
+	for i := range g.nodes {
+		lines = append(lines, g.describe(&g.nodes[i]))
 	}
 	for _, o := range g.outputs {
 		lines = append(lines, fmt.Sprintf("output %s = v%d", o.name, o.value))
 	}
 	return lines
+}
+
+// describe writes a node as in "v3 float32 CHW 3×8×8 = normalise v2: mean=0".
+func (g *Graph) describe(n *node) string {
+	var b strings.Builder
+	for i, v := range n.out {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "v%d %s", v, g.values[v].spec)
+	}
+	if len(n.out) > 0 {
+		b.WriteString(" = ")
+	}
+	if n.reader >= 0 {
+		b.WriteString("reader ")
+	}
+	b.WriteString(n.op.Name)
+	for _, v := range n.in {
+		fmt.Fprintf(&b, " v%d", v)
+	}
+	if n.op.Config != "" {
+		fmt.Fprintf(&b, ": %s", n.op.Config)
+	}
+	if n.target >= 0 {
+		fmt.Fprintf(&b, ", then to node %d", n.target)
+	}
+	return b.String()
 }

@@ -88,10 +88,11 @@ func (f KernelFunc) Run(c *Sample, in, out []*Tensor) error { return f(c, in, ou
 // Sample is what a kernel may know of the sample it works on. It is valid
 // during Run.
 type Sample struct {
-	ctx   context.Context
-	epoch int64
-	index int64
-	key   uint64
+	worker *worker // nil for a sample without a pipeline
+	ctx    context.Context
+	epoch  int64
+	index  int64
+	key    uint64
 }
 
 // Context ends when the work is no longer wanted; long kernels look at it.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/planktonml/plankton/executor"
+	"github.com/planktonml/plankton/memstats"
 	"github.com/planktonml/plankton/streams"
 )
 
@@ -40,6 +41,35 @@ type Options struct {
 	// MaxBadShare does the same for a share of the samples delivered so far,
 	// judged after each batch; 0 means no cap.
 	MaxBadShare float64
+	// MemoryBudget bounds the bytes that the pipeline's buffers hold, those of
+	// decoders included; 0 is no bound. The pipeline slows down instead of
+	// exceeding it. A sample that cannot fit fails with a *memstats.BudgetError
+	// in its *SampleError, a batch that cannot with a *BatchBudgetError. What the
+	// Go runtime needs beside live memory is the program's to bound
+	// (debug.SetMemoryLimit).
+	MemoryBudget int64
+	// BytesPerSample is what every buffer for a sample is presized to;
+	// BytesPerSampleHint the same for the outputs of single operators, by their names in
+	// Pipeline.ExecutorStatistics: one size for all outputs of an operator, or one for each.
+	BytesPerSample     int
+	BytesPerSampleHint map[string][]int
+	// EnableMemoryStats lets Pipeline.ExecutorStatistics tell what each operator
+	// needs.
+	EnableMemoryStats bool
+	// BufferRules say how buffers grow and shrink; default memstats.RulesFromEnv.
+	BufferRules *memstats.Rules
+	// Allocator is where batches and scratch memory come from; default the Go
+	// heap.
+	Allocator memstats.Allocator
+
+	// Autotune changes the number of workers and the prefetch depth while the
+	// pipeline runs, from Workers and PrefetchDepth on; nil leaves them. Results
+	// stay the same, bit for bit.
+	Autotune *Autotune
+
+	// Events holds functions to call when something happens.
+	Events EventListener
+
 	// OnSampleError is called for every sample that failed under Skip or
 	// Replace, in the order of the batches, by the goroutine that takes them.
 	OnSampleError func(*SampleError)
@@ -82,21 +112,30 @@ func (o Options) withDefaults() Options {
 	if o.PrefetchDepth == 0 {
 		o.PrefetchDepth = 2
 	}
+	if o.Autotune != nil {
+		a := o.Autotune.withDefaults(o)
+		o.Autotune = &a
+	}
 	return o
 }
 
 func (o Options) validate() error {
 	switch {
 	case o.BatchSize < 1:
-		return fmt.Errorf("option BatchSize is %d; it must be at least 1", o.BatchSize)
+		return fmt.Errorf("BatchSize is %d; it must be at least 1", o.BatchSize)
 	case o.Workers < 1:
-		return fmt.Errorf("option Workers is %d; it must be at least 1, or 0 for GOMAXPROCS", o.Workers)
+		return fmt.Errorf("Workers is %d; it must be at least 1, or 0 for GOMAXPROCS", o.Workers)
 	case o.PrefetchDepth < 1:
-		return fmt.Errorf("option PrefetchDepth is %d; it must be at least 1, or 0 for the default", o.PrefetchDepth)
+		return fmt.Errorf("PrefetchDepth is %d; it must be at least 1, or 0 for the default", o.PrefetchDepth)
 	case int(o.OnError) >= len(errorPolicies):
-		return fmt.Errorf("option OnError is %d; it must be Fail, Skip or Replace", o.OnError)
+		return fmt.Errorf("OnError is %d; it must be Fail, Skip or Replace", o.OnError)
+	case o.MemoryBudget < 0 || o.BytesPerSample < 0:
+		return fmt.Errorf("MemoryBudget is %d and BytesPerSample %d; they must not be negative", o.MemoryBudget, o.BytesPerSample)
 	case o.MaxBad < 0 || o.MaxBadShare < 0 || o.MaxBadShare > 1:
-		return fmt.Errorf("option MaxBad is %d and MaxBadShare %g; they must be at least 0, the share at most 1", o.MaxBad, o.MaxBadShare)
+		return fmt.Errorf("MaxBad is %d and MaxBadShare %g; they must be at least 0, the share at most 1", o.MaxBad, o.MaxBadShare)
+	}
+	if o.Autotune != nil {
+		return o.Autotune.validate(o)
 	}
 	return nil
 }
@@ -114,6 +153,10 @@ func (o Options) String() string {
 	}
 	if o.MaxBadShare > 0 {
 		s += fmt.Sprintf(", at most %g %% bad", 100*o.MaxBadShare)
+	}
+	s += o.memory()
+	if o.Autotune != nil {
+		s += ", " + o.Autotune.String()
 	}
 	return s
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/planktonml/plankton/memstats"
 )
@@ -20,9 +21,12 @@ type Pipeline struct {
 	outputs  []output
 	shown    int // outputs that have a name; the others are inputs of batchOps
 	grain    int
-	pool     memstats.Pool
+	pool     *memstats.Pool
+	hints    []int // bytes that buffers are presized to, by value
 
 	fingerprint []string
+
+	latest atomic.Pointer[hostRegion] // of the latest run, nil before the first
 
 	mu    sync.Mutex
 	owned bool
@@ -60,6 +64,9 @@ func New(o Options, define func(*Graph)) (*Pipeline, error) {
 	}
 	if slices.ContainsFunc(p.readers, func(r *Reader) bool { return r.Source == nil }) {
 		p.grain = 1
+	}
+	if err := p.setMemory(); err != nil {
+		return nil, &BuildError{Op: "options", Err: err}
 	}
 	return p, nil
 }

@@ -38,10 +38,15 @@ type Runner struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 
+	taken  int64 // batches of the loop
 	total  int64
 	bad    int64
-	waited time.Duration
 	closed bool
+
+	tuner       *tuner // nil without Autotune
+	seen        Stats  // of the tuner's last look
+	looked      int64
+	lookedTaken int64
 }
 
 // NewRunner makes the caller the pipeline's owner. No worker starts and
@@ -56,6 +61,10 @@ func (p *Pipeline) NewRunner(feed Feed) (*Runner, error) {
 		return nil, err
 	}
 	r := &Runner{p: p, feed: feed, region: region}
+	r.region.consumer.tuned(setting{p.opt.Workers, p.opt.PrefetchDepth})
+	if p.opt.Autotune != nil {
+		r.tuner, r.looked = newTuner(p.opt), now()
+	}
 	if err := r.compile(); err != nil {
 		r.Close()
 		return nil, err
@@ -106,16 +115,25 @@ func (r *Runner) Next(ctx context.Context) (*Batch, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
-	if r.region.held.Load() == int32(r.p.opt.PrefetchDepth+1) {
-		return nil, fmt.Errorf("pipeline: all %d batches are held; release one or raise PrefetchDepth", r.p.opt.PrefetchDepth+1)
+	if held := r.region.consumer.held.Load(); int(held) == r.depth()+1 {
+		return nil, fmt.Errorf("pipeline: all %d batches are held; release one or raise PrefetchDepth", held)
 	}
 	if err := r.resume(ctx); err != nil {
 		return nil, err
 	}
-	began := time.Now()
+	r.tune()
+	ready := r.loop.Ready()
+	r.region.consumer.asked(ready, r.depth())
+	began := now()
 	r.region.engine.Yield(false)
+	if a := r.region.arbiter; a != nil {
+		a.ask(true)
+	}
 	res, err := r.loop.Next(ctx)
-	r.waited += time.Since(began)
+	if a := r.region.arbiter; a != nil {
+		a.ask(false)
+	}
+	waited := time.Duration(now() - began)
 	if err != nil {
 		return nil, err
 	}
@@ -124,6 +142,7 @@ func (r *Runner) Next(ctx context.Context) (*Batch, error) {
 		return nil, nil
 	}
 	r.region.engine.Yield(true)
+	r.taken++
 	b := r.region.deliver(res)
 	if r.atEnd(b) {
 		b.Release()
@@ -133,18 +152,28 @@ func (r *Runner) Next(ctx context.Context) (*Batch, error) {
 		b.Release()
 		return nil, err
 	}
+	r.region.consumer.delivered(b, waited)
+	if told := r.p.opt.Events.BatchDelivered; told != nil {
+		e := b.event()
+		e.Waited, e.Ready = waited, ready
+		told(e)
+	}
 	return b, nil
 }
 
 // resume lets the workers go on, and starts the loop if there is none.
 func (r *Runner) resume(ctx context.Context) error {
 	if r.loop != nil {
-		r.region.engine.Resume()
+		r.region.resume()
 		return nil
 	}
 	r.ctx, r.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	r.region.start(r.ctx, r.feed)
-	loop, err := r.exec.Loop(r.ctx, executor.LoopOptions{Slots: r.p.opt.PrefetchDepth + 1})
+	if err := r.region.start(r.ctx, r.feed); err != nil {
+		r.cancel()
+		return err
+	}
+	r.taken, r.lookedTaken = 0, 0
+	loop, err := r.exec.Loop(r.ctx, executor.LoopOptions{Slots: r.p.slots(), Limit: r.limit()})
 	r.loop = loop
 	return err
 }
@@ -190,7 +219,7 @@ func (r *Runner) judge(b *Batch) error {
 // that were made ahead are kept; the next call of Next goes on.
 func (r *Runner) Park() {
 	if r.loop != nil {
-		r.region.engine.Park()
+		r.region.park()
 	}
 }
 
@@ -199,7 +228,7 @@ func (r *Runner) Park() {
 func (r *Runner) Stop() {
 	if r.loop != nil {
 		r.cancel()
-		r.region.engine.Park()
+		r.region.park()
 	}
 }
 
@@ -207,7 +236,7 @@ func (r *Runner) Stop() {
 // feed. Batches still held keep their memory until they are released, so Reset
 // refuses while there are any.
 func (r *Runner) Reset(feed Feed) error {
-	if r.region.held.Load() != 0 {
+	if r.region.consumer.held.Load() != 0 {
 		return fmt.Errorf("pipeline: a batch is still held; release it before the reset: %w", ErrBusy)
 	}
 	r.end()
@@ -225,9 +254,6 @@ func (r *Runner) end() {
 	r.loop.Close()
 	r.loop = nil
 }
-
-// Waited returns how long Next has waited for batches.
-func (r *Runner) Waited() time.Duration { return r.waited }
 
 // Bad returns how many samples failed and were skipped or replaced.
 func (r *Runner) Bad() int64 { return r.bad }

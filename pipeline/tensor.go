@@ -61,8 +61,10 @@ func (t *Tensor) Resize(shape ...int) ([]byte, error) {
 		return t.data, nil
 	}
 	t.ndim = copy(t.dims[:], shape)
-	t.data, t.lent = t.buf.Resize(t.pool, n), false
-	return t.data, nil
+	var err error
+	t.data, err = t.buf.Resize(t.pool, n)
+	t.lent = false
+	return t.data, err
 }
 
 // Lend is Resize for a reader whose sample is in memory already: the tensor shows
@@ -83,13 +85,17 @@ func (t *Tensor) Lend(mem []byte, shape ...int) error {
 }
 
 // own makes the tensor's data its own if they are a reader's.
-func (t *Tensor) own() {
-	if t.lent {
-		mem := t.data
-		t.data = t.buf.Resize(t.pool, len(mem))
-		copy(t.data, mem)
-		t.lent = false
+func (t *Tensor) own() error {
+	if !t.lent {
+		return nil
 	}
+	mem, err := t.buf.Resize(t.pool, len(t.data))
+	if err != nil {
+		return err
+	}
+	copy(mem, t.data)
+	t.data, t.lent = mem, false
+	return nil
 }
 
 // ResizeAs is Resize for a tensor whose type is not known when the pipeline is

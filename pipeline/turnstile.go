@@ -28,13 +28,15 @@ func newTurnstile(s Sequence) *turnstile {
 }
 
 // take waits for the turn of a row and fills out with the next sample; errEnd
-// when there is none.
-func (t *turnstile) take(row int64, out []*Tensor) error {
+// when there is none. The recorder gets to know how long it waited.
+func (t *turnstile) take(row int64, out []*Tensor, rec *recorder) error {
+	began := now()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for t.turn != row {
 		t.cond.Wait()
 	}
+	rec.waitedTurn(now() - began)
 	defer t.cond.Broadcast()
 	t.turn++
 	if t.next == nil {

@@ -15,7 +15,13 @@ type worker struct {
 	steps   []step
 	sample  Sample
 	at      int // the step at work, for errors
+	rec     *recorder
 	loops   []loopKey
+
+	pool *memstats.Pool
+	gate *gate      // nil without a memory budget
+	kept []Tensor   // what a sequence has delivered for this sample before, or nil
+	use  *memoryUse // nil without Options.EnableMemoryStats
 }
 
 type step struct {
@@ -24,12 +30,13 @@ type step struct {
 	in, out []*Tensor
 	kind    control
 	target  int
+	beside  int64 // bytes that the kernel holds beside tensors
 }
 
-func (p *Pipeline) newWorker() (*worker, error) {
-	w := &worker{p: p, tensors: make([]Tensor, len(p.values))}
+func (p *Pipeline) newWorker(number int) (*worker, error) {
+	w := &worker{p: p, use: p.newMemoryUse(), tensors: make([]Tensor, len(p.values))}
+	w.rec = newRecorder(p, number, &w.at)
 	for i := range w.tensors {
-		w.tensors[i].pool = &p.pool
 		w.tensors[i].layout = p.values[i].spec.Layout
 		w.tensors[i].dtype = p.values[i].spec.DType
 	}
@@ -53,17 +60,10 @@ func (p *Pipeline) newWorker() (*worker, error) {
 	return w, nil
 }
 
-// free gives the scratch memory back.
-func (w *worker) free() {
-	for i := range w.tensors {
-		w.tensors[i].buf.Free()
-	}
-}
-
 // run makes one row of a batch. Indices holds the sample of each reader.
 func (w *worker) run(ctx context.Context, b *Batch, row int, indices []int64, seqs []*turnstile) (err error) {
 	p := w.p
-	w.sample = Sample{ctx: ctx, epoch: b.epoch, index: indices[0], key: sampleKey(p.opt.Seed, b.epoch, indices[0])}
+	w.sample = Sample{worker: w, ctx: ctx, epoch: b.epoch, index: indices[0], key: sampleKey(p.opt.Seed, b.epoch, indices[0])}
 	for i := range p.outputs {
 		o := &p.outputs[i]
 		t := &w.tensors[o.value]
@@ -75,9 +75,13 @@ func (w *worker) run(ctx context.Context, b *Batch, row int, indices []int64, se
 	defer func() {
 		if v := recover(); v != nil {
 			err = &PanicError{Value: v, Stack: debug.Stack()}
+			if w.rec.timing {
+				w.rec.done(nil, err)
+			}
 		}
 	}()
 	w.loops = w.loops[:0]
+	w.rec.begin(b, row)
 	for i := 0; i < len(w.steps); i++ {
 		w.at = i
 		s := &w.steps[i]
@@ -90,15 +94,37 @@ func (w *worker) run(ctx context.Context, b *Batch, row int, indices []int64, se
 				i = s.target - 1
 			}
 		case seqs[s.reader] != nil:
-			err = seqs[s.reader].take(b.seq*int64(p.opt.BatchSize)+int64(row), s.out)
+			err = w.next(seqs[s.reader], b.seq*int64(p.opt.BatchSize)+int64(row), s.out)
 		default:
 			err = p.readers[s.reader].Source.Read(ctx, indices[s.reader], s.out)
+		}
+		if w.rec.timing {
+			w.rec.done(s.out, err)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return w.deliver(b, row)
+	err = w.deliver(b, row)
+	if w.use != nil && err == nil {
+		w.use.note(w)
+	}
+	return err
+}
+
+// next makes out the next sample of a sequence. That cannot be asked for again, so
+// it does not wait for memory.
+func (w *worker) next(t *turnstile, row int64, out []*Tensor) error {
+	if w.gate == nil {
+		return t.take(row, out, w.rec)
+	}
+	if w.kept != nil {
+		w.restore(out)
+		return nil
+	}
+	w.gate.forced = true
+	defer func() { w.gate.forced = false }()
+	return t.take(row, out, w.rec)
 }
 
 // loopKey is what random numbers in a loop depend on.
@@ -146,14 +172,17 @@ func (w *worker) deliver(b *Batch, row int) error {
 		case o.alias != i:
 			if o.dense != nil {
 				copy(o.row(row), t.data)
-			} else if err := o.ragged[row].CopyFrom(&b.outs[o.alias].ragged[row]); err != nil {
+			} else if err := w.copyRow(&o.ragged[row], &b.outs[o.alias].ragged[row]); err != nil {
 				return err
 			}
 		case o.dense == nil:
-			t.own()
+			if err := t.own(); err != nil {
+				return err
+			}
 			r := &o.ragged[row]
-			keep := r.buf
+			keep, pool := r.buf, r.pool
 			*r = *t
+			r.pool = pool
 			t.buf, t.data = keep, nil
 			t.dtype = w.p.outputs[i].spec.DType
 		default:
@@ -165,11 +194,12 @@ func (w *worker) deliver(b *Batch, row int) error {
 	return nil
 }
 
-// memory of a batch that is laid out by spec.
-func newRagged(n int, pool *memstats.Pool) []Tensor {
-	rows := make([]Tensor, n)
-	for i := range rows {
-		rows[i].pool = pool
-	}
-	return rows
+// copyRow makes a ragged row a copy of another one, in memory that the worker's
+// sample waits for.
+func (w *worker) copyRow(to, from *Tensor) error {
+	pool := to.pool
+	to.pool = w.pool
+	err := to.CopyFrom(from)
+	to.pool = pool
+	return err
 }

@@ -149,7 +149,9 @@ func TestRandomHistories(t *testing.T) {
 		c.Finish = func(seq int64) { done[seq%64].Add(1) }
 		e := start(c)
 		for range 300 {
-			switch rnd.IntN(8) {
+			switch rnd.IntN(9) {
+			case 2:
+				e.SetWorkers(1 + rnd.IntN(c.Workers))
 			case 0:
 				e.Park()
 				e.Resume()

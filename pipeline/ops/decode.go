@@ -144,7 +144,6 @@ type decode struct {
 	crop  *randomCrop
 	exact bool
 	file  picturefile
-	pix   []byte // a region for the operator that this one is fused with
 }
 
 // config describes the decoder for the pipeline's fingerprint.
@@ -155,7 +154,10 @@ func (d *decode) config() string {
 	return fmt.Sprintf("%+v %+v", d.o, *d.crop)
 }
 
-func (d *decode) open(data []byte) error { return d.file.open(data, &d.o) }
+func (d *decode) open(s *pipeline.Sample, data []byte) error { return d.file.open(s, data, &d.o) }
+
+// Release gives up what the decoder keeps from sample to sample.
+func (d *decode) Release() { d.file.release() }
 
 // region returns the part of the picture that is wanted for a sample.
 func (d *decode) region(s *pipeline.Sample) image.Rectangle {
@@ -172,19 +174,22 @@ func (d *decode) planar() bool {
 }
 
 // pixels decodes a region into memory of its own.
-func (d *decode) pixels(r image.Rectangle) (imaging.Image, error) {
+func (d *decode) pixels(s *pipeline.Sample, r image.Rectangle) (imaging.Image, error) {
 	m := imaging.Image{Type: imaging.Uint8, H: r.Dy(), W: r.Dx(), C: d.file.channels(d.o.Type)}
 	n := m.H * m.W * m.C
-	if cap(d.pix) < n {
-		d.pix = make([]byte, n)
+	if cap(d.file.region) < n {
+		if err := d.file.reserve(s, int64(n)); err != nil {
+			return m, err
+		}
+		d.file.region = make([]byte, n)
 	}
-	m.Pix = d.pix[:n]
-	return m, d.file.pixels(m.Pix, r, d.o.Type)
+	m.Pix = d.file.region[:n]
+	return m, d.file.pixels(s, m.Pix, r, d.o.Type)
 }
 
 // Run decodes a sample.
 func (d *decode) Run(s *pipeline.Sample, in, out []*pipeline.Tensor) error {
-	if err := d.open(in[0].Bytes()); err != nil {
+	if err := d.open(s, in[0].Bytes()); err != nil {
 		return err
 	}
 	r := d.region(s)
@@ -193,5 +198,5 @@ func (d *decode) Run(s *pipeline.Sample, in, out []*pipeline.Tensor) error {
 		return err
 	}
 	out[0].SetLayout(pipeline.HWC)
-	return d.file.pixels(dst, r, d.o.Type)
+	return d.file.pixels(s, dst, r, d.o.Type)
 }

@@ -96,6 +96,13 @@ func valueOf(list []float32, c int, none float32) float32 {
 	return list[min(c, len(list)-1)]
 }
 
+// Release gives up what the chain's decoder keeps from sample to sample.
+func (k *chain) Release() {
+	if k.decode != nil {
+		k.decode.Release()
+	}
+}
+
 // Run makes the result of all the operators of the chain.
 func (k *chain) Run(s *pipeline.Sample, in, out []*pipeline.Tensor) error {
 	return plain(k.run(s, in, out))
@@ -115,7 +122,7 @@ func (k *chain) run(s *pipeline.Sample, in, out []*pipeline.Tensor) error {
 		return k.resampler.ResizeBytes(dst, &src, plan, &k.out)
 	}
 	d := k.decode
-	if err := d.open(in[0].Bytes()); err != nil {
+	if err := d.open(s, in[0].Bytes()); err != nil {
 		return err
 	}
 	region := d.region(s)
@@ -130,7 +137,7 @@ func (k *chain) run(s *pipeline.Sample, in, out []*pipeline.Tensor) error {
 	}
 	if d.planar() {
 		reduce := jpeg.Reduce(region, k.resized.X, k.resized.Y)
-		planes, at, err := d.file.ycbcr(seen, reduce)
+		planes, at, err := d.file.ycbcr(s, seen, reduce)
 		if err != nil {
 			return err
 		}
@@ -138,7 +145,7 @@ func (k *chain) run(s *pipeline.Sample, in, out []*pipeline.Tensor) error {
 		plan.Y, plan.X = within(plan.Y, at.Y, planes.H), within(plan.X, at.X, planes.W)
 		return k.resampler.ResizeYCbCr(dst, &planes, plan, &k.out)
 	}
-	src, err := d.pixels(seen)
+	src, err := d.pixels(s, seen)
 	if err != nil {
 		return err
 	}

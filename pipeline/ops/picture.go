@@ -8,6 +8,7 @@ import (
 
 	"github.com/planktonml/plankton/internal/imaging"
 	"github.com/planktonml/plankton/internal/jpeg"
+	"github.com/planktonml/plankton/pipeline"
 )
 
 // picturefile is one encoded picture in the orientation in which it is shown. JPEG
@@ -20,6 +21,7 @@ type picturefile struct {
 	jpeg   jpegEngine
 	planes jpeg.Planes
 	raw    []byte // a region before it is turned upright
+	region []byte // a region for the operator that the decoder is fused with
 
 	other raster      // a picture of another format
 	size  image.Point // of the stored picture
@@ -33,8 +35,11 @@ var formats = [...]jpeg.Format{
 
 // open reads the size of a picture. The data must stay as they are until the
 // next call.
-func (p *picturefile) open(data []byte, o *DecodeOptions) error {
+func (p *picturefile) open(s *pipeline.Sample, data []byte, o *DecodeOptions) error {
 	p.data, p.other, p.turn = nil, raster{}, 1
+	if err := s.Reserve(p.reserved()); err != nil {
+		return err
+	}
 	switch {
 	case len(data) == 0:
 		return errors.New("the file is empty")
@@ -49,7 +54,7 @@ func (p *picturefile) open(data []byte, o *DecodeOptions) error {
 			p.turn = h.Orientation
 		}
 	case bytes.HasPrefix(data, []byte("\x89PNG")):
-		m, err := openPNG(data, o.MaxPixels)
+		m, err := openPNG(data, o.MaxPixels, func(n int64) error { return p.reserve(s, n) })
 		if err != nil {
 			return err
 		}
@@ -103,7 +108,7 @@ func (p *picturefile) channels(t ColorType) int {
 }
 
 // pixels writes a region, dense and upright.
-func (p *picturefile) pixels(dst []byte, r image.Rectangle, t ColorType) error {
+func (p *picturefile) pixels(s *pipeline.Sample, dst []byte, r image.Rectangle, t ColorType) error {
 	if p.data == nil {
 		p.other.copy(dst, r, t)
 		return nil
@@ -113,16 +118,19 @@ func (p *picturefile) pixels(dst []byte, r image.Rectangle, t ColorType) error {
 		format = jpeg.FormatGray
 	}
 	if p.turn == 1 {
-		return p.jpeg.Pixels(dst, r.Dx()*c, p.data, r, format)
+		return p.decode(s, dst, r.Dx()*c, r, format)
 	}
 	a, b := p.stored(r.Min.X, r.Min.Y), p.stored(r.Max.X-1, r.Max.Y-1)
 	from := image.Rectangle{image.Pt(min(a.X, b.X), min(a.Y, b.Y)), image.Pt(max(a.X, b.X)+1, max(a.Y, b.Y)+1)}
 	stride := from.Dx() * c
 	if n := stride * from.Dy(); cap(p.raw) < n {
+		if err := p.reserve(s, int64(n)); err != nil {
+			return err
+		}
 		p.raw = make([]byte, n)
 	}
 	raw := p.raw[:stride*from.Dy()]
-	if err := p.jpeg.Pixels(raw, stride, p.data, from, format); err != nil {
+	if err := p.decode(s, raw, stride, from, format); err != nil {
 		return err
 	}
 	at := func(q image.Point) int { return (q.Y-from.Min.Y)*stride + (q.X-from.Min.X)*c }
@@ -135,6 +143,35 @@ func (p *picturefile) pixels(dst []byte, r image.Rectangle, t ColorType) error {
 		}
 	}
 	return nil
+}
+
+// decode writes a region as it is stored.
+func (p *picturefile) decode(s *pipeline.Sample, dst []byte, stride int, r image.Rectangle, format jpeg.Format) error {
+	if err := p.reserve(s, p.jpeg.PixelsGrowth(&p.header, r)); err != nil {
+		return err
+	}
+	return p.jpeg.Pixels(dst, stride, p.data, r, format)
+}
+
+// reserve announces that the file's buffers are about to grow. Those that are
+// replaced count until the next file is opened.
+func (p *picturefile) reserve(s *pipeline.Sample, growth int64) error {
+	if growth == 0 {
+		return nil
+	}
+	return s.Reserve(p.reserved() + growth)
+}
+
+// reserved returns how many bytes the file's buffers hold.
+func (p *picturefile) reserved() int64 {
+	return p.jpeg.Reserved() + p.planes.Reserved() + int64(cap(p.raw)) + int64(cap(p.region)) + int64(len(p.other.pix))
+}
+
+// release gives the buffers up.
+func (p *picturefile) release() {
+	p.jpeg.Release()
+	p.planes.Release()
+	p.raw, p.region, p.other = nil, nil, raster{}
 }
 
 // planar reports whether the planes of the file can be resized as they are.
@@ -154,7 +191,10 @@ func (p *picturefile) planar() bool {
 
 // ycbcr decodes the planes that cover a region, at 1/reduce of the size, and
 // returns them with the place of their first sample in the reduced picture.
-func (p *picturefile) ycbcr(region image.Rectangle, reduce int) (imaging.YCbCr, image.Point, error) {
+func (p *picturefile) ycbcr(s *pipeline.Sample, region image.Rectangle, reduce int) (imaging.YCbCr, image.Point, error) {
+	if err := p.reserve(s, p.jpeg.Growth(&p.planes, &p.header, region, reduce)); err != nil {
+		return imaging.YCbCr{}, image.Point{}, err
+	}
 	if err := p.jpeg.Planes(&p.planes, p.data, region, reduce); err != nil {
 		return imaging.YCbCr{}, image.Point{}, err
 	}

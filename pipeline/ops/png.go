@@ -22,8 +22,9 @@ type raster struct {
 	palette *[256][3]byte // colours, where pixels are indices; black beyond the file's
 }
 
-// openPNG decodes a PNG file of at most maxPixels pixels.
-func openPNG(data []byte, maxPixels int64) (raster, error) {
+// openPNG decodes a PNG file of at most maxPixels pixels, after it has reserved the
+// bytes that this takes.
+func openPNG(data []byte, maxPixels int64, reserve func(int64) error) (raster, error) {
 	c, err := png.DecodeConfig(bytes.NewReader(data))
 	if err != nil {
 		return raster{}, pngError(err)
@@ -31,11 +32,36 @@ func openPNG(data []byte, maxPixels int64) (raster, error) {
 	if n := int64(c.Height) * int64(c.Width); n > maxPixels {
 		return raster{}, fmt.Errorf("png: %d×%d is %d pixels, the limit is %d (MaxPixels)", c.Width, c.Height, n, maxPixels)
 	}
+	if err := reserve(int64(c.Height) * int64(c.Width) * pixelBytes(c.ColorModel, data)); err != nil {
+		return raster{}, err
+	}
 	img, err := png.Decode(bytes.NewReader(data))
 	if err != nil {
 		return raster{}, pngError(err)
 	}
 	return rasterOf(img), nil
+}
+
+// pixelBytes returns how many bytes the PNG decoder takes for a pixel. Of an
+// interlaced file it makes the passes one by one beside the whole picture.
+func pixelBytes(m color.Model, data []byte) int64 {
+	const interlaceMethod = 28 // its place in a file, the last byte of the header
+	n := int64(4)
+	switch m {
+	case color.GrayModel:
+		n = 1
+	case color.Gray16Model:
+		n = 2
+	case color.RGBA64Model, color.NRGBA64Model:
+		n = 8
+	}
+	if _, ok := m.(color.Palette); ok {
+		n = 1
+	}
+	if data[interlaceMethod] != 0 {
+		n *= 2
+	}
+	return n
 }
 
 // pngError gives errors of the decompressor the name of the format.

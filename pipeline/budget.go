@@ -1,0 +1,412 @@
+package pipeline
+
+import (
+	"errors"
+	"sync"
+
+	"github.com/planktonml/plankton/memstats"
+)
+
+// An arbiter keeps a run within Options.MemoryBudget. The memory of the dense
+// outputs is set aside when the run begins; what remains is taken by samples, as
+// they are made, and by ragged outputs.
+//
+// A sample that asks for memory that is not free waits. It cannot wait for
+// ever, whatever others hold, because samples have an order, that of their rows,
+// and the oldest unfinished one always moves:
+//
+//   - While a sample waits, younger ones get no more memory and none begins. So
+//     others either finish, or wait as well.
+//   - When all wait, everybody but the oldest gives up: a sample is a pure
+//     function of its index, so its scratch is freed and it is made again later.
+//     Scratch of idle workers, and rows of batches that were given back, are
+//     freed too, and in the end finished rows younger than the oldest sample,
+//     which are made again as well.
+//   - If it still does not fit, the oldest itself begins anew, without
+//     the memory that its worker kept from earlier samples.
+//   - What is left then is its own need, older rows of its batch, and older batches.
+//     Those are with the consumer or on their way to it, and come back; if
+//     they do not because the consumer waits for this one, that is an error, as
+//     it is if nothing is left to come back. A sample that does not fit alone
+//     fails by itself, under Options.OnError, whatever the others do.
+//
+// For that, batches are finished in order: one whose rows are done stays open
+// while an older one is at work.
+//
+// A sequence cannot be read again. What its reader delivers is taken whether it
+// fits or not, and kept for a sample that gives up; finished rows stay.
+type arbiter struct {
+	r     *hostRegion
+	fixed int64 // bytes of dense outputs
+	free  *memstats.Budget
+	share int64 // bytes of scratch that a worker may keep from sample to sample
+
+	mu      sync.Mutex
+	changed sync.Cond
+	claims  []claim // by worker
+	parked  bool
+	asking  bool  // the consumer waits for a batch
+	next    int64 // the oldest unfinished batch
+	lent    int64 // batches that were finished and have not come back
+	fresh   int64 // the sample that begins anew, -1 for none
+	kept    map[int64][]Tensor
+	failure error // ended the run
+}
+
+// claim is what a worker is doing about memory.
+type claim struct {
+	sample int64 // by its row, counted over batches; -1 for none
+	want   int64 // it waits for so many bytes; 0 if it does not
+	yield  bool  // it is told to give up
+	gaveUp bool
+}
+
+// errGaveUp ends the work on a sample that is made again later.
+var errGaveUp = errors.New("the sample gives its memory to an older one and is made again")
+
+func newArbiter(r *hostRegion) *arbiter {
+	p := r.p
+	a := &arbiter{r: r, fixed: p.denseBytes(), claims: make([]claim, p.maxWorkers()), kept: map[int64][]Tensor{}}
+	a.free = memstats.NewBudget(p.opt.MemoryBudget - a.fixed)
+	a.share = a.free.Limit() / int64(2*len(a.claims))
+	a.changed.L = &a.mu
+	a.reset()
+	return a
+}
+
+// denseBytes returns what the dense outputs of all batches take.
+func (p *Pipeline) denseBytes() int64 {
+	var n int64
+	for i, o := range p.outputs {
+		if o.spec.Dense() {
+			n += int64(p.opt.BatchSize) * int64(p.outputs[i].spec.rowBytes())
+		}
+	}
+	return n * int64(p.slots())
+}
+
+// reset readies the arbiter for a run from batch 0 on. The workers are parked.
+func (a *arbiter) reset() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for i := range a.claims {
+		a.claims[i] = claim{sample: -1}
+	}
+	a.next, a.lent, a.fresh, a.failure = 0, 0, -1, nil
+	for sample := range a.kept {
+		a.forget(sample)
+	}
+}
+
+// sample returns the number of a row, counted over batches.
+func (a *arbiter) sample(seq int64, row int) int64 {
+	return seq*int64(a.r.p.opt.BatchSize) + int64(row)
+}
+
+// begin makes a worker begin a sample, once no older one waits. False means that
+// the workers are being parked.
+func (a *arbiter) begin(w *worker, sample int64) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for !a.parked && a.olderWaits(sample) {
+		a.changed.Wait()
+	}
+	if a.parked {
+		return false
+	}
+	a.claims[w.gate.worker] = claim{sample: sample}
+	if sample == a.fresh {
+		w.release()
+	}
+	if kept, ok := a.kept[sample]; ok {
+		w.kept = kept
+		delete(a.kept, sample)
+	}
+	return true
+}
+
+// end ends what begin began. It reports whether the sample gave up and is to be
+// made again; then its memory is free.
+func (a *arbiter) end(w *worker, b *Batch, row int, good bool) (again bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	c := &a.claims[w.gate.worker]
+	sample := c.sample
+	again = c.gaveUp
+	*c = claim{sample: -1}
+	switch {
+	case again:
+		if kept := w.keep(); kept != nil {
+			a.kept[sample] = kept
+		}
+		w.release()
+		b.freeRow(row)
+	case w.reserved() > a.share:
+		w.release()
+	}
+	if !again {
+		b.settled[row] = good
+		if sample == a.fresh {
+			a.fresh = -1
+		}
+	}
+	a.changed.Broadcast()
+	return again
+}
+
+// take lets a worker's sample hold n more bytes. It waits for them if need be.
+func (a *arbiter) take(worker int, n int64) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	c := &a.claims[worker]
+	var began int64
+	defer func() {
+		if began != 0 {
+			a.r.workers[worker].rec.waitedMemory(now() - began)
+			c.want = 0
+			a.changed.Broadcast()
+		}
+	}()
+	for {
+		switch {
+		case a.parked, c.yield:
+			c.gaveUp = true
+			return errGaveUp
+		case !a.olderWaits(c.sample) && a.free.Try(n):
+			return nil
+		case a.failure != nil:
+			return a.failure
+		case a.freeIdle():
+			continue
+		}
+		if began == 0 {
+			began = now()
+			c.want = n
+			a.changed.Broadcast() // an older one may now be the last that waits
+		}
+		if moved, err := a.settle(c); err != nil {
+			return err
+		} else if !moved {
+			a.changed.Wait()
+		}
+	}
+}
+
+// olderWaits reports whether a sample older than this one waits for memory.
+func (a *arbiter) olderWaits(sample int64) bool {
+	for i := range a.claims {
+		if c := &a.claims[i]; c.want > 0 && c.sample < sample {
+			return true
+		}
+	}
+	return false
+}
+
+// settle does what can be done for a sample that waits while no other one moves.
+// It reports whether it is worth trying again at once.
+func (a *arbiter) settle(c *claim) (moved bool, err error) {
+	others := false
+	for i := range a.claims {
+		switch o := &a.claims[i]; {
+		case o == c || o.sample < 0:
+		case o.want == 0 || o.sample < c.sample:
+			return false, nil // it moves, or this is its business
+		default:
+			others = true
+		}
+	}
+	if others {
+		for i := range a.claims {
+			if o := &a.claims[i]; o != c && o.sample >= 0 {
+				o.yield = true
+			}
+		}
+		a.changed.Broadcast()
+		return false, nil
+	}
+	if a.revoke(c.sample) {
+		return true, nil
+	}
+	if a.fresh >= 0 && a.fresh < c.sample { // which is still to begin
+		c.yield = true
+		return true, nil
+	}
+	if c.sample != a.fresh {
+		a.fresh = c.sample
+		c.yield = true
+		return true, nil
+	}
+	ragged := a.raggedBytes()
+	alone := a.free.Used() - ragged
+	if alone+c.want > a.free.Limit() {
+		return false, a.explain(&memstats.BudgetError{Need: c.want, Used: alone, Limit: a.free.Limit()})
+	}
+	if a.lent > 0 && !(a.asking && int64(a.r.consumer.held.Load()) == a.lent) {
+		return false, nil
+	}
+	a.failure = &BatchBudgetError{
+		Held: int(a.lent),
+		Err:  a.explain(&memstats.BudgetError{Need: c.want, Used: a.free.Used(), Limit: a.free.Limit()}),
+	}
+	a.r.call(c.sample / int64(a.r.p.opt.BatchSize)).err = a.failure
+	return false, a.failure
+}
+
+// explain adds what was set aside to an error of the budget.
+func (a *arbiter) explain(err error) error {
+	var over *memstats.BudgetError
+	if errors.As(err, &over) {
+		return &memstats.BudgetError{Need: over.Need, Used: over.Used + a.fixed, Limit: over.Limit + a.fixed}
+	}
+	return err
+}
+
+// freeIdle frees the scratch of workers without a sample and the rows of
+// batches that nobody has. It reports whether there was anything to free.
+func (a *arbiter) freeIdle() bool {
+	used := a.free.Used()
+	for i, w := range a.r.workers {
+		if a.claims[i].sample < 0 {
+			w.release()
+		}
+	}
+	for _, b := range a.r.batches {
+		if b != nil && b.idle {
+			b.freeRows()
+		}
+	}
+	return a.free.Used() < used
+}
+
+// revoke frees the finished rows that are younger than a sample and puts
+// them back to be made again. It reports whether there were any.
+func (a *arbiter) revoke(sample int64) (any bool) {
+	for _, s := range a.r.seqs {
+		if s != nil {
+			return false
+		}
+	}
+	for i := range a.r.calls {
+		c := &a.r.calls[i]
+		if c.node == nil {
+			continue
+		}
+		for row, settled := range c.batch.settled {
+			if settled && a.sample(c.batch.seq, row) > sample && c.batch.freeRow(row) {
+				c.batch.settled[row] = false
+				c.done = false
+				a.r.engine.Again(c.batch.seq, row)
+				any = true
+			}
+		}
+	}
+	return any
+}
+
+// raggedBytes returns what the ragged rows of all batches hold, and what was kept
+// for samples that gave up.
+func (a *arbiter) raggedBytes() (n int64) {
+	for _, b := range a.r.batches {
+		if b != nil {
+			n += b.raggedBytes()
+		}
+	}
+	for _, tensors := range a.kept {
+		for i := range tensors {
+			n += int64(tensors[i].buf.Reserved())
+		}
+	}
+	return n
+}
+
+// forget frees what was kept for a sample.
+func (a *arbiter) forget(sample int64) {
+	for i := range a.kept[sample] {
+		a.kept[sample][i].buf.Free()
+	}
+	delete(a.kept, sample)
+}
+
+// park makes samples that wait give up; resume lets samples wait again.
+func (a *arbiter) park() { a.set(&a.parked, true) }
+
+func (a *arbiter) resume() { a.set(&a.parked, false) }
+
+// ask notes whether the consumer waits for a batch.
+func (a *arbiter) ask(waits bool) { a.set(&a.asking, waits) }
+
+func (a *arbiter) set(flag *bool, to bool) {
+	a.mu.Lock()
+	*flag = to
+	a.changed.Broadcast()
+	a.mu.Unlock()
+}
+
+// armed notes that a batch is in use.
+func (a *arbiter) armed(c call) {
+	a.mu.Lock()
+	c.batch.idle = false
+	clear(c.batch.settled)
+	*a.r.call(c.batch.seq) = c
+	a.mu.Unlock()
+}
+
+// finished notes that the rows of a batch are done, for now.
+func (a *arbiter) finished(seq int64) {
+	a.mu.Lock()
+	a.r.call(seq).done = true
+	a.mu.Unlock()
+}
+
+// pop returns the oldest batch if it is finished, and takes it off.
+func (a *arbiter) pop() (call, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	c := *a.r.call(a.next)
+	if c.node == nil || !c.done {
+		return call{}, false
+	}
+	*a.r.call(a.next) = call{}
+	a.next++
+	if c.err == nil {
+		a.lent++
+	}
+	return c, true
+}
+
+// returned notes that a batch came back.
+func (a *arbiter) returned(b *Batch) {
+	a.mu.Lock()
+	a.lent--
+	b.idle = true
+	a.changed.Broadcast()
+	a.mu.Unlock()
+}
+
+// gate is the memstats.Gate of one worker.
+type gate struct {
+	a      *arbiter
+	worker int
+	forced bool // what is taken now must not wait
+}
+
+// Take implements memstats.Gate.
+func (g *gate) Take(n int64) error {
+	if g.forced {
+		g.a.free.Force(n)
+		return nil
+	}
+	return g.a.take(g.worker, n)
+}
+
+// Give implements memstats.Gate. Nobody is told until the sample ends.
+func (g *gate) Give(n int64) { g.a.free.Give(n) }
+
+// forcedGate is the gate of rows that the workers have handed over.
+type forcedGate struct{ a *arbiter }
+
+// Take implements memstats.Gate.
+func (g forcedGate) Take(n int64) error { g.a.free.Force(n); return nil }
+
+// Give implements memstats.Gate.
+func (g forcedGate) Give(n int64) { g.a.free.Give(n) }

@@ -1,0 +1,80 @@
+package pipeline
+
+import "time"
+
+// EventListener holds functions that a pipeline calls when something happens,
+// for logs, traces and dashboards. Any of them may be nil. They are called by
+// the goroutine at work, several of them at a time, so they must be quick and
+// safe for concurrent use, and must not call the pipeline.
+type EventListener struct {
+	// BatchBegun is called when a batch is free to be made, BatchMade when its
+	// last row is done.
+	BatchBegun, BatchMade func(BatchEvent)
+
+	// BatchDelivered is called when the consumer gets a batch, BatchReleased
+	// when it has given it back. Between them runs its step.
+	BatchDelivered, BatchReleased func(BatchEvent)
+
+	// Operator is called after every sample of every operator. With it the time
+	// of every sample is taken, also where operators are so cheap that
+	// otherwise only some samples' is.
+	Operator func(OperatorEvent)
+
+	// WorkerWaited is called after a worker had to wait for a free batch.
+	WorkerWaited func(WaitEvent)
+
+	// Tuned is called when Autotune changes something.
+	Tuned func(TuneEvent)
+}
+
+// BatchEvent is something that happened to a batch.
+type BatchEvent struct {
+	Time        time.Time
+	Epoch, Step int64
+	Slot        int           // the memory that the batch is made in
+	Waited      time.Duration // BatchDelivered: how long the consumer waited for it
+	Ready       int           // BatchDelivered: batches that were ready when it was asked for
+	Valid       int           // rows that are valid; 0 in BatchBegun
+}
+
+// OperatorEvent is an operator's work on one sample.
+type OperatorEvent struct {
+	Start    time.Time
+	Duration time.Duration
+	Waited   time.Duration // the part of Duration in which it waited for its turn or for memory
+	Operator int           // its place in Stats.Operators
+	Worker   int           // -1 for an operator that works on whole batches
+	Epoch    int64
+	Step     int64
+	Row      int   // -1 for an operator that works on whole batches
+	Bytes    int64 // of the result
+	Failed   bool
+}
+
+// WaitEvent is a worker's wait for a free batch.
+type WaitEvent struct {
+	Start    time.Time
+	Duration time.Duration
+	Worker   int
+}
+
+// TuneEvent is a change that Autotune made.
+type TuneEvent struct {
+	Time          time.Time
+	Workers       int     // that work from now on
+	PrefetchDepth int     // from now on
+	Rate          float64 // samples per second before the change
+	Verdict       Verdict // that the change follows
+	Reverted      bool    // the change before did not help and is taken back
+}
+
+// tell calls a listener's function for a batch, if there is one.
+func (b *Batch) tell(f func(BatchEvent)) {
+	if f != nil {
+		f(b.event())
+	}
+}
+
+func (b *Batch) event() BatchEvent {
+	return BatchEvent{Time: time.Now(), Epoch: b.epoch, Step: b.step, Slot: b.slot, Valid: b.valid}
+}

@@ -1,0 +1,260 @@
+package pipeline
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/planktonml/plankton/memstats"
+)
+
+// Releaser is a Kernel that holds memory beside the tensors: what it tells
+// Sample.Reserve.
+type Releaser interface {
+	// Release gives that memory up. It is called between samples, perhaps by
+	// another goroutine than Run, when memory is short.
+	Release()
+}
+
+// Reserve says that the kernel is about to hold n bytes in all beside the
+// tensors, from now on and beyond this sample. They count as the pipeline's memory, and under
+// Options.MemoryBudget Reserve waits until they fit. Its error is to be returned from Run; nothing
+// may be allocated then. Kernels that reserve anything must be Releasers.
+func (c *Sample) Reserve(n int64) error {
+	if c.worker == nil {
+		return nil
+	}
+	return c.worker.reserve(n)
+}
+
+func (w *worker) reserve(n int64) error {
+	s := &w.steps[w.at]
+	switch more := n - s.beside; {
+	case more > 0:
+		if err := w.pool.Take(more); err != nil {
+			return err
+		}
+	case more < 0:
+		w.pool.Give(-more)
+	}
+	s.beside = n
+	return nil
+}
+
+// attach gives a worker the pool that its memory comes from, and presizes its
+// scratch.
+func (w *worker) attach(a *arbiter, number int) error {
+	w.pool = w.p.pool
+	presize := w.pool
+	if a != nil {
+		w.gate = &gate{a: a, worker: number}
+		w.pool, presize = w.p.pool.With(w.gate), w.p.pool.With(a.free)
+	}
+	rows := make([]bool, len(w.tensors)) // values that are rows of a dense output
+	for _, o := range w.p.outputs {
+		rows[o.value] = o.spec.Dense()
+	}
+	for i := range w.tensors {
+		w.tensors[i].pool = w.pool
+		if hint := w.p.hints[i]; hint > 0 && !rows[i] {
+			if err := w.tensors[i].buf.Reserve(presize, hint); err != nil {
+				return fmt.Errorf("pipeline: presizing the buffers of %d workers: %w", len(w.p.values), a.explain(err))
+			}
+		}
+	}
+	return nil
+}
+
+// release gives up all memory that the worker holds between samples.
+func (w *worker) release() {
+	for i := range w.tensors {
+		w.tensors[i].buf.Free()
+	}
+	for i := range w.steps {
+		if s := &w.steps[i]; s.beside > 0 {
+			if k, ok := s.kernel.(Releaser); ok {
+				k.Release()
+			}
+			w.pool.Give(s.beside)
+			s.beside = 0
+		}
+	}
+}
+
+// reserved returns the bytes that the worker holds.
+func (w *worker) reserved() (n int64) {
+	for i := range w.tensors {
+		n += int64(w.tensors[i].buf.Reserved())
+	}
+	for i := range w.steps {
+		n += w.steps[i].beside
+	}
+	return n
+}
+
+// keep takes over what a sequence has delivered for the sample that gives up,
+// nil if the pipeline reads sources or the sample was not read yet.
+func (w *worker) keep() []Tensor {
+	for i := range w.steps[:w.at] {
+		s := &w.steps[i]
+		if s.kind != noControl || s.kernel != nil || w.p.readers[s.reader].Sequence == nil {
+			continue
+		}
+		kept := make([]Tensor, len(s.out))
+		for j, t := range s.out {
+			kept[j] = *t
+			t.buf = memstats.Buffer{}
+		}
+		return kept
+	}
+	return nil
+}
+
+// restore makes what was kept the results of a reader again.
+func (w *worker) restore(out []*Tensor) {
+	for j, t := range out {
+		if t.row == nil {
+			t.buf.Free()
+			*t = w.kept[j]
+			t.pool = w.pool
+		} else {
+			t.data = t.row // where the first attempt has left it
+		}
+	}
+	w.kept = nil
+}
+
+// freeRow frees the memory of a row's ragged outputs. It reports whether there
+// was any.
+func (b *Batch) freeRow(row int) (any bool) {
+	for i := range b.outs {
+		if r := b.outs[i].ragged; r != nil && r[row].buf.Reserved() > 0 {
+			r[row].buf.Free()
+			r[row].data = nil
+			any = true
+		}
+	}
+	return any
+}
+
+// freeRows frees the memory of all ragged outputs.
+func (b *Batch) freeRows() {
+	for row := range b.mask {
+		b.freeRow(row)
+	}
+}
+
+// raggedBytes returns what the ragged outputs hold.
+func (b *Batch) raggedBytes() (n int64) {
+	for i := range b.outs {
+		for row := range b.outs[i].ragged {
+			n += int64(b.outs[i].ragged[row].buf.Reserved())
+		}
+	}
+	return n
+}
+
+// trim lets the rows of ragged outputs shrink.
+func (b *Batch) trim() {
+	for i := range b.outs {
+		for row := range b.outs[i].ragged {
+			b.outs[i].ragged[row].buf.Trim()
+		}
+	}
+}
+
+// poison makes what the consumer had unreadable, in builds with the tag
+// invariants.
+func (b *Batch) poison() {
+	for i := range b.outs {
+		memstats.Poison(b.outs[i].dense)
+		for row := range b.outs[i].ragged {
+			memstats.Poison(b.outs[i].ragged[row].data)
+		}
+	}
+}
+
+// SetBufferRules changes how the pipeline's buffers grow and shrink from now on;
+// it may be called while the pipeline runs.
+func (p *Pipeline) SetBufferRules(r memstats.Rules) error { return p.pool.SetRules(r) }
+
+// BufferRules returns how the pipeline's buffers grow and shrink.
+func (p *Pipeline) BufferRules() memstats.Rules { return p.pool.Rules() }
+
+// setMemory readies the pool, and the sizes that buffers begin with.
+func (p *Pipeline) setMemory() error {
+	o := &p.opt
+	rules := o.BufferRules
+	if rules == nil {
+		r, err := memstats.RulesFromEnv(os.LookupEnv)
+		if err != nil {
+			return err
+		}
+		rules = &r
+	}
+	pool, err := memstats.NewPool(memstats.PoolOptions{Allocator: o.Allocator, Rules: rules})
+	if err != nil {
+		return err
+	}
+	p.pool = pool
+	if dense := p.denseBytes(); o.MemoryBudget > 0 && dense > o.MemoryBudget {
+		return fmt.Errorf("MemoryBudget is %d bytes, but the dense outputs of %d batches alone take %d; raise it, or lower BatchSize or PrefetchDepth",
+			o.MemoryBudget, p.slots(), dense)
+	}
+	return p.setHints()
+}
+
+// setHints finds out what every value is presized to.
+func (p *Pipeline) setHints() error {
+	p.hints = make([]int, len(p.values))
+	for i := range p.hints {
+		p.hints[i] = p.opt.BytesPerSample
+	}
+	names := p.nodeNames()
+	for name, sizes := range p.opt.BytesPerSampleHint {
+		i := slices.Index(names, name)
+		if name == "" || i < 0 {
+			known := slices.DeleteFunc(names, func(s string) bool { return s == "" })
+			return fmt.Errorf("BytesPerSampleHint names %q, but the operators that run are %q", name, known)
+		}
+		out := p.nodes[i].out
+		if len(sizes) != 1 && len(sizes) != len(out) {
+			return fmt.Errorf("BytesPerSampleHint has %d sizes for %q, which has %d outputs; give one for all, or one for each", len(sizes), name, len(out))
+		}
+		for k, v := range out {
+			size := sizes[min(k, len(sizes)-1)]
+			if size < 0 {
+				return fmt.Errorf("BytesPerSampleHint of %q is %d; it must not be negative", name, size)
+			}
+			p.hints[v] = size
+		}
+	}
+	return nil
+}
+
+// nodeNames returns the names of the operators and readers of the region, by
+// node; those of control nodes are empty. Of operators with the same name, the
+// second is name#2 and so on.
+func (p *Pipeline) nodeNames() []string {
+	names := make([]string, len(p.nodes))
+	count := map[string]int{}
+	for i := range p.nodes {
+		if n := &p.nodes[i]; n.kind == noControl {
+			names[i] = n.op.Name
+			if count[n.op.Name]++; count[n.op.Name] > 1 {
+				names[i] = fmt.Sprintf("%s#%d", n.op.Name, count[n.op.Name])
+			}
+		}
+	}
+	return names
+}
+
+// memory describes the options that concern memory, for Options.String.
+func (o *Options) memory() string {
+	var b strings.Builder
+	if o.MemoryBudget > 0 {
+		fmt.Fprintf(&b, ", at most %d bytes", o.MemoryBudget)
+	}
+	return b.String()
+}

@@ -1,0 +1,216 @@
+package pipeline
+
+import (
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/planktonml/plankton/memstats"
+)
+
+// Stats is what a run of a pipeline has done since it began, counted in every
+// mode, always. All times are of the clock, summed over the workers where there
+// are several; docs/statistics.md says what each figure means. Time in which the
+// workers were parked, between loops over epochs, counts nowhere.
+type Stats struct {
+	Elapsed    time.Duration   `json:"elapsed_ns"`
+	CPU        time.Duration   `json:"cpu_ns"` // of the whole process meanwhile; 0 where the system does not tell
+	Processors int             `json:"processors"`
+	Operators  []OperatorStats `json:"operators"` // in the order of Pipeline.Operators
+	Workers    WorkerStats     `json:"workers"`
+	Queue      QueueStats      `json:"queue"`
+	Consumer   ConsumerStats   `json:"consumer"`
+	Memory     memstats.Stats  `json:"memory"` // of now
+}
+
+// OperatorStats is what one operator or reader has done.
+type OperatorStats struct {
+	Name    string        `json:"name"`
+	Reader  bool          `json:"reader,omitempty"`
+	Batch   bool          `json:"batch,omitempty"` // works on whole batches
+	Samples int64         `json:"samples"`         // that it was given; whole batches count their rows
+	Bytes   int64         `json:"bytes"`           // of its results
+	Errors  int64         `json:"errors"`
+	Busy    time.Duration `json:"busy_ns"` // at work; an estimate where Timed is less than Samples
+	Timed   int64         `json:"timed"`   // samples whose time was taken
+
+	WaitGet    time.Duration `json:"wait_get_ns"`    // it waited for its turn at a sequence
+	WaitMemory time.Duration `json:"wait_memory_ns"` // it waited for memory
+}
+
+// WorkerStats is what the workers did with their time.
+type WorkerStats struct {
+	Workers  int           `json:"workers"`     // at work now
+	Capacity time.Duration `json:"capacity_ns"` // the time that there was, of all workers
+	WaitPut  time.Duration `json:"wait_put_ns"` // they waited for a free batch: the consumer holds them up
+	WaitGet  time.Duration `json:"wait_get_ns"` // they waited for their turn at a sequence
+	Yielded  time.Duration `json:"yielded_ns"`  // they gave the processor to the consumer's step
+
+	WaitMemory time.Duration `json:"wait_memory_ns"` // they waited for memory
+}
+
+// QueueStats says how full the queue of finished batches was whenever the
+// consumer asked for one.
+type QueueStats struct {
+	Depth  int   `json:"depth"`  // batches made ahead at most, now
+	Asked  int64 `json:"asked"`  // times a batch was asked for
+	Found  int64 `json:"found"`  // times it was ready
+	Ready  int64 `json:"ready"`  // batches ready, summed over the times
+	Places int64 `json:"places"` // the depth, summed over the times
+}
+
+// ConsumerStats is what the consumer got and how long it waited.
+type ConsumerStats struct {
+	Batches     int64         `json:"batches"`
+	Samples     int64         `json:"samples"` // valid rows
+	Bad         int64         `json:"bad"`     // samples that were skipped or replaced
+	Waited      time.Duration `json:"waited_ns"`
+	Body        time.Duration `json:"body_ns"`         // between getting a batch and giving it back
+	FastestBody time.Duration `json:"fastest_body_ns"` // the shortest such time of one batch
+	FirstBatch  time.Duration `json:"first_batch_ns"`  // the wait for the very first batch
+	Gaps        int64         `json:"gaps"`            // times an epoch followed another
+	Gap         time.Duration `json:"gap_ns"`          // the wait for those epochs' first batches
+}
+
+// Sub returns what was done since an earlier Stats of the same run. Figures of
+// now, such as Memory, stay as they are, and so does FastestBody. FirstBatch is 0
+// if the first batch came earlier.
+func (s Stats) Sub(earlier Stats) Stats {
+	s.Elapsed -= earlier.Elapsed
+	s.CPU -= earlier.CPU
+	ops := make([]OperatorStats, len(s.Operators))
+	copy(ops, s.Operators)
+	for i := range min(len(ops), len(earlier.Operators)) {
+		o, e := &ops[i], &earlier.Operators[i]
+		o.Samples -= e.Samples
+		o.Bytes -= e.Bytes
+		o.Errors -= e.Errors
+		o.Busy -= e.Busy
+		o.WaitGet -= e.WaitGet
+		o.WaitMemory -= e.WaitMemory
+		o.Timed -= e.Timed
+	}
+	s.Operators = ops
+	s.Workers.Capacity -= earlier.Workers.Capacity
+	s.Workers.WaitPut -= earlier.Workers.WaitPut
+	s.Workers.WaitGet -= earlier.Workers.WaitGet
+	s.Workers.WaitMemory -= earlier.Workers.WaitMemory
+	s.Workers.Yielded -= earlier.Workers.Yielded
+	s.Queue.Asked -= earlier.Queue.Asked
+	s.Queue.Found -= earlier.Queue.Found
+	s.Queue.Ready -= earlier.Queue.Ready
+	s.Queue.Places -= earlier.Queue.Places
+	s.Consumer.Batches -= earlier.Consumer.Batches
+	s.Consumer.Samples -= earlier.Consumer.Samples
+	s.Consumer.Bad -= earlier.Consumer.Bad
+	s.Consumer.Waited -= earlier.Consumer.Waited
+	s.Consumer.Body -= earlier.Consumer.Body
+	s.Consumer.Gaps -= earlier.Consumer.Gaps
+	s.Consumer.Gap -= earlier.Consumer.Gap
+	if earlier.Consumer.Batches > 0 {
+		s.Consumer.FirstBatch = 0
+	}
+	return s
+}
+
+// Rate returns the valid samples per second that the consumer got.
+func (s Stats) Rate() float64 {
+	if s.Elapsed <= 0 {
+		return 0
+	}
+	return float64(s.Consumer.Samples) / s.Elapsed.Seconds()
+}
+
+// CPUShare returns the part of the machine's processors that the process kept
+// busy, 0 to 1; 0 where the system does not tell.
+func (s Stats) CPUShare() float64 {
+	return share(s.CPU, s.Elapsed*time.Duration(s.Processors))
+}
+
+// Busy returns the time in which workers worked on samples.
+func (w WorkerStats) Busy() time.Duration {
+	return max(0, w.Capacity-w.WaitPut-w.WaitGet-w.WaitMemory-w.Yielded)
+}
+
+// BusyShare returns Busy as a part of all the workers' time, 0 to 1.
+func (w WorkerStats) BusyShare() float64 { return share(w.Busy(), w.Capacity) }
+
+// Occupancy returns how full the queue was when batches were asked for, 0 to 1:
+// 1 means that the pipeline was always as far ahead as it may be.
+func (q QueueStats) Occupancy() float64 { return portion(q.Ready, q.Places) }
+
+// FoundShare returns how often a batch was ready when it was asked for, 0 to 1.
+func (q QueueStats) FoundShare() float64 { return portion(q.Found, q.Asked) }
+
+// WaitShare returns the part of the consumer's time in which it waited for data,
+// 0 to 1.
+func (c ConsumerStats) WaitShare() float64 { return share(c.Waited, c.Waited+c.Body) }
+
+func share(part, whole time.Duration) float64 { return portion(int64(part), int64(whole)) }
+
+// portion returns part/whole within 0 to 1, 0 where there is nothing.
+func portion(part, whole int64) float64 {
+	if whole <= 0 {
+		return 0
+	}
+	return min(1, max(0, float64(part)/float64(whole)))
+}
+
+// String writes the figures as a table, the verdict last.
+func (s Stats) String() string {
+	var b strings.Builder
+	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(t, "operator\tsamples\tMB\terrors\tµs/sample\tbusy %%\twait %%\t\n")
+	for _, o := range s.Operators {
+		name := o.Name
+		if o.Timed < o.Samples {
+			name += " ~"
+		}
+		fmt.Fprintf(t, "%s\t%d\t%.1f\t%d\t%.1f\t%.1f\t%.1f\t\n", name, o.Samples, float64(o.Bytes)/1e6, o.Errors,
+			perSample(o.Busy, o.Samples), 100*share(o.Busy, s.Workers.Capacity), 100*share(o.WaitGet+o.WaitMemory, s.Workers.Capacity))
+	}
+	t.Flush()
+	w, q, c := s.Workers, s.Queue, s.Consumer
+	fmt.Fprintf(&b, "%d workers: busy %.0f %%, wait to put %.0f %%, wait to get %.0f %%, wait for memory %.0f %%, gave way %.0f %%; processors %.0f %% of %d\n",
+		w.Workers, 100*w.BusyShare(), 100*share(w.WaitPut, w.Capacity), 100*share(w.WaitGet, w.Capacity), 100*share(w.WaitMemory, w.Capacity),
+		100*share(w.Yielded, w.Capacity), 100*s.CPUShare(), s.Processors)
+	fmt.Fprintf(&b, "queue of %d: %.0f %% full when asked, a batch was ready %.0f %% of %d times\n",
+		q.Depth, 100*q.Occupancy(), 100*q.FoundShare(), q.Asked)
+	fmt.Fprintf(&b, "consumer: %d samples in %d batches, %.0f/s, waited %.0f %%, step %v, first batch after %v, %d bad",
+		c.Samples, c.Batches, s.Rate(), 100*c.WaitShare(), round(each(c.Body, c.Batches)), round(c.FirstBatch), c.Bad)
+	if c.Gaps > 0 {
+		fmt.Fprintf(&b, ", gap between epochs %v", round(each(c.Gap, c.Gaps)))
+	}
+	fmt.Fprintf(&b, "\nmemory: %.1f MB, at most %.1f MB\n%s\n", float64(s.Memory.Live)/1e6, float64(s.Memory.Peak)/1e6, s.Verdict())
+	return b.String()
+}
+
+// perSample returns microseconds.
+func perSample(d time.Duration, n int64) float64 {
+	if n == 0 {
+		return 0
+	}
+	return float64(d) / float64(n) / 1e3
+}
+
+// each returns d shared out among n.
+func each(d time.Duration, n int64) time.Duration {
+	if n == 0 {
+		return 0
+	}
+	return d / time.Duration(n)
+}
+
+// round leaves three digits or so for a person to read.
+func round(d time.Duration) time.Duration {
+	switch {
+	case d > 10*time.Second:
+		return d.Round(100 * time.Millisecond)
+	case d > time.Second:
+		return d.Round(10 * time.Millisecond)
+	case d > time.Millisecond:
+		return d.Round(10 * time.Microsecond)
+	}
+	return d.Round(10 * time.Nanosecond)
+}

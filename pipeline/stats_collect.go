@@ -1,0 +1,46 @@
+package pipeline
+
+import (
+	"runtime"
+
+	"github.com/planktonml/plankton/internal/usage"
+)
+
+// Stats returns what the run has done so far. It may be called from any
+// goroutine, also after Close.
+func (r *Runner) Stats() Stats {
+	g := r.region
+	s := Stats{Processors: runtime.GOMAXPROCS(0), Memory: r.p.Memory()}
+	for _, info := range r.p.Operators() {
+		s.Operators = append(s.Operators, OperatorStats{Name: info.Name, Reader: info.Reader, Batch: info.Batch})
+	}
+	for _, w := range g.workers {
+		w.rec.addTo(s.Operators)
+	}
+	for i := range s.Operators {
+		o := &s.Operators[i]
+		s.Workers.WaitGet += o.WaitGet
+		s.Workers.WaitMemory += o.WaitMemory
+	}
+	for i := range g.batchCounts {
+		g.batchCounts[i].addTo(s.Operators)
+	}
+	g.consumer.addTo(&s)
+	if g.running.Load() {
+		t := g.engine.Times()
+		s.Elapsed = t.Elapsed
+		s.Workers.Capacity, s.Workers.WaitPut, s.Workers.Yielded = t.Capacity, t.Idle, t.Yielded
+	}
+	return s
+}
+
+// addTo puts the counts into s.
+func (c *consumer) addTo(s *Stats) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s.Consumer, s.Queue, s.CPU = c.stats, c.queue, c.cpu
+	s.Workers.Workers, s.Queue.Depth = c.at.workers, c.at.depth
+	if c.running {
+		s.CPU += usage.CPU() - c.cpuAt
+	}
+}

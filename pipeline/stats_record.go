@@ -1,0 +1,338 @@
+package pipeline
+
+import (
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/planktonml/plankton/internal/usage"
+)
+
+// origin is the time that now counts from.
+var origin = time.Now()
+
+// now returns nanoseconds of the monotonic clock. It reads the clock once, and
+// that is the main cost of the statistics.
+func now() int64 { return int64(time.Since(origin)) }
+
+// Samples that take less than cheap are timed only now and then, one in
+// timedEvery, which is prime, so that it is not always the first that a worker
+// takes. Timing the others costs them a hundredth of their time at the most.
+const (
+	cheap      = int64(20 * time.Microsecond)
+	timedEvery = 17
+)
+
+// opCounts is what has been counted of one step.
+type opCounts struct {
+	errors       int64
+	timed, good  int64 // samples that were timed, and those of them that it made
+	busy, bytes  int64 // of those: nanoseconds, and bytes of the results
+	turn, memory int64 // nanoseconds that all samples waited for their turn or for memory
+}
+
+// recorder counts what one worker does. For a sample that is not timed this is
+// one store: what each step was given follows from the rows and the errors.
+type recorder struct {
+	rows   atomic.Int64 // rows that the worker was done with; only it writes
+	always bool         // every row is timed
+	skip   int          // rows left before the next timed one
+	timing bool         // this row is timed
+	began  int64        // of the row
+	last   int64        // the time at the last border between steps
+	waited int64        // since then
+	at     *int         // the step at work
+
+	// Of OperatorEvent.
+	hook      func(OperatorEvent)
+	event     OperatorEvent
+	operators []int // by step
+
+	mu  sync.Mutex
+	ops []opCounts // by step
+
+	_ [64]byte // what another worker writes is on another cache line
+}
+
+func newRecorder(p *Pipeline, worker int, at *int) *recorder {
+	return &recorder{
+		always: p.opt.Events.Operator != nil || p.branches() || p.readers[0].Sequence != nil,
+		hook:   p.opt.Events.Operator, event: OperatorEvent{Worker: worker}, operators: p.operatorOf(),
+		ops: make([]opCounts, len(p.nodes)), at: at,
+	}
+}
+
+// operatorOf returns the place of every step in Pipeline.Operators, -1 where it
+// is none.
+func (p *Pipeline) operatorOf() []int {
+	of := make([]int, len(p.nodes))
+	n := 0
+	for i := range p.nodes {
+		of[i] = -1
+		if p.nodes[i].kind == noControl {
+			of[i] = n
+			n++
+		}
+	}
+	return of
+}
+
+// branches reports whether samples take different ways through the region.
+func (p *Pipeline) branches() bool {
+	return slices.ContainsFunc(p.nodes, func(n node) bool { return n.kind != noControl })
+}
+
+// begin starts a row.
+func (r *recorder) begin(b *Batch, row int) {
+	r.skip--
+	r.timing = r.skip < 0 || r.always
+	if !r.timing {
+		return
+	}
+	if r.hook != nil {
+		r.event.Epoch, r.event.Step, r.event.Row = b.epoch, b.step, row
+	}
+	r.began = now()
+	r.last, r.waited = r.began, 0
+}
+
+// waitedTurn notes that the step at work has waited for its turn.
+func (r *recorder) waitedTurn(d int64) {
+	r.mu.Lock()
+	r.ops[*r.at].turn += d
+	r.mu.Unlock()
+	r.waited += d
+}
+
+// waitedMemory notes that the step at work, or a row before its first one, has
+// waited for memory.
+func (r *recorder) waitedMemory(d int64) {
+	r.mu.Lock()
+	r.ops[*r.at].memory += d
+	r.mu.Unlock()
+	r.waited += d
+}
+
+// done counts the step that has been run on a sample which is timed.
+func (r *recorder) done(out []*Tensor, err error) {
+	t := now()
+	d := t - r.last
+	var bytes int64
+	if err == nil {
+		for _, o := range out {
+			bytes += int64(len(o.data))
+		}
+	}
+	c := &r.ops[*r.at]
+	r.mu.Lock()
+	c.timed++
+	c.busy += d - r.waited
+	if err == nil {
+		c.good++
+		c.bytes += bytes
+	}
+	r.mu.Unlock()
+	if op := r.operators[*r.at]; r.hook != nil && op >= 0 {
+		e := r.event
+		e.Start, e.Duration, e.Waited = origin.Add(time.Duration(r.last)), time.Duration(d), time.Duration(r.waited)
+		e.Operator, e.Bytes, e.Failed = op, bytes, err != nil
+		r.hook(e)
+	}
+	r.last, r.waited = t, 0
+}
+
+// made counts a row that went well.
+func (r *recorder) made() {
+	r.rows.Store(r.rows.Load() + 1)
+	if r.timing && r.last-r.began < cheap {
+		r.skip = timedEvery - 1
+	}
+}
+
+// failed counts a row that the step at work could not make.
+func (r *recorder) failed() {
+	r.mu.Lock()
+	r.ops[*r.at].errors++
+	r.mu.Unlock()
+	r.rows.Store(r.rows.Load() + 1)
+}
+
+// addTo adds what was counted to the operators of a Stats.
+func (r *recorder) addTo(ops []OperatorStats) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	given := r.rows.Load()
+	for i := range r.ops {
+		c := &r.ops[i]
+		if op := r.operators[i]; op >= 0 {
+			if r.always {
+				given = c.timed
+			}
+			c.addTo(&ops[op], given)
+		}
+		given -= c.errors
+	}
+}
+
+// addTo adds the counts of a step that was given so many samples, scaled up to
+// all of them where only some were timed.
+func (c *opCounts) addTo(o *OperatorStats, given int64) {
+	o.Samples += given
+	o.Errors += c.errors
+	o.Timed += c.timed
+	o.WaitGet += time.Duration(c.turn)
+	o.WaitMemory += time.Duration(c.memory)
+	if c.timed > 0 {
+		o.Busy += time.Duration(float64(c.busy) * float64(given) / float64(c.timed))
+	}
+	if c.good > 0 {
+		o.Bytes += int64(math.Round(float64(c.bytes) * float64(given-c.errors) / float64(c.good)))
+	}
+}
+
+// batchCounts counts what an operator for whole batches does. The host's time
+// counts; what a device does afterwards is not seen here.
+type batchCounts struct {
+	operator int
+	hook     func(OperatorEvent)
+
+	mu     sync.Mutex
+	counts opCounts
+}
+
+// done counts the work on one batch, begun at the given time.
+func (k *batchCounts) done(b *Batch, out []BatchTensor, began int64, err error) {
+	d := now() - began
+	rows := int64(len(b.mask))
+	var bytes int64
+	if err == nil {
+		for i := range out {
+			bytes += int64(len(out[i].Data))
+		}
+	}
+	k.mu.Lock()
+	k.counts.timed += rows
+	k.counts.bytes += bytes
+	k.counts.busy += d
+	if err == nil {
+		k.counts.good += rows
+	} else {
+		k.counts.errors += rows
+	}
+	k.mu.Unlock()
+	if k.hook != nil {
+		k.hook(OperatorEvent{
+			Start: origin.Add(time.Duration(began)), Duration: time.Duration(d), Operator: k.operator, Worker: -1,
+			Epoch: b.epoch, Step: b.step, Row: -1, Bytes: bytes, Failed: err != nil,
+		})
+	}
+}
+
+// addTo adds what was counted to the operators of a Stats.
+func (k *batchCounts) addTo(ops []OperatorStats) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.counts.addTo(&ops[k.operator], k.counts.timed)
+}
+
+// consumer counts what the consumer of a run gets and waits for.
+type consumer struct {
+	held atomic.Int32 // batches that it holds
+
+	mu    sync.Mutex
+	stats ConsumerStats
+	queue QueueStats
+	epoch int64  // of the last batch
+	lent  *Batch // whose step is running, or nil
+	since int64  // the step's beginning
+
+	at      setting
+	running bool
+	cpu     time.Duration // of the process while the workers were not parked
+	cpuAt   time.Duration // what usage.CPU said when they were resumed
+}
+
+// tuned notes the number of workers and the prefetch depth.
+func (c *consumer) tuned(to setting) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.at = to
+}
+
+// resumed notes that the workers go on.
+func (c *consumer) resumed() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.running {
+		c.running, c.cpuAt = true, usage.CPU()
+	}
+}
+
+// parked notes that the workers rest, and that the consumer goes on without
+// batches.
+func (c *consumer) parked() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.endBody(now())
+	if c.running {
+		c.running = false
+		c.cpu += usage.CPU() - c.cpuAt
+	}
+}
+
+// asked notes that a batch is wanted when so many are ready.
+func (c *consumer) asked(ready, depth int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.endBody(now())
+	q := &c.queue
+	q.Asked++
+	q.Ready += int64(min(ready, depth))
+	q.Places += int64(depth)
+	if ready > 0 {
+		q.Found++
+	}
+}
+
+// delivered notes that the consumer got a batch for which it waited d.
+func (c *consumer) delivered(b *Batch, d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := &c.stats
+	switch {
+	case s.Batches == 0:
+		s.FirstBatch = d
+	case b.epoch > c.epoch:
+		s.Gaps++
+		s.Gap += d
+	}
+	s.Batches++
+	s.Samples += int64(b.valid)
+	s.Bad += int64(b.bad)
+	s.Waited += d
+	c.epoch, c.lent, c.since = b.epoch, b, now()
+}
+
+// released notes that the consumer gave a batch back.
+func (c *consumer) released(b *Batch) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.lent == b {
+		c.endBody(now())
+	}
+}
+
+// endBody adds the step that is running, if there is one; mu is held.
+func (c *consumer) endBody(now int64) {
+	if c.lent == nil {
+		return
+	}
+	d := time.Duration(now - c.since)
+	c.stats.Body += d
+	if c.stats.FastestBody == 0 || d < c.stats.FastestBody {
+		c.stats.FastestBody = d
+	}
+	c.lent = nil
+}

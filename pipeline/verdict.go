@@ -1,0 +1,170 @@
+package pipeline
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Bound is what limits a run.
+type Bound uint8
+
+const (
+	Undecided    Bound = iota // too little has run
+	ByReader                  // the consumer waits for a reader
+	ByOperator                // the consumer waits for an operator
+	ByMemory                  // the consumer waits because there is no memory for samples
+	ByBursts                  // consumer and workers wait for each other in turn
+	ByConsumer                // the data are there before they are asked for
+	ByProcessors              // the consumer's step and the workers share the processors
+)
+
+var bounds = [...]string{"undecided", "reader", "operator", "memory", "bursts", "consumer", "processors"}
+
+// String returns one word.
+func (b Bound) String() string {
+	if int(b) < len(bounds) {
+		return bounds[b]
+	}
+	return fmt.Sprintf("Bound(%d)", uint8(b))
+}
+
+// MarshalText writes what String returns.
+func (b Bound) MarshalText() ([]byte, error) { return []byte(b.String()), nil }
+
+// Verdict says in words what limits a run and what to change.
+type Verdict struct {
+	Bound    Bound  `json:"bound"`
+	Operator string `json:"operator,omitempty"` // the reader or operator that takes the most time
+	Because  string `json:"because"`            // the figures that it rests on
+	Advice   string `json:"advice"`
+
+	// ProcessorsFull says that all processors were busy, so that more workers
+	// would not help.
+	ProcessorsFull bool `json:"processors_full"`
+}
+
+// String writes the verdict as sentences, as in "decode-bound: workers 98 % busy,
+// 87 % of the time in decode (310 µs a sample); the consumer waits 71 % of the
+// time. More workers will not help: …".
+func (v Verdict) String() string {
+	name := v.Bound.String() + "-bound"
+	switch v.Bound {
+	case Undecided:
+		name = "undecided"
+	case ByOperator:
+		name = v.Operator + "-bound"
+	}
+	return fmt.Sprintf("%s: %s. %s.", name, v.Because, v.Advice)
+}
+
+// From where on a share counts, as a part of the time of those that have it.
+const (
+	late    = 0.05 // the consumer waits for data
+	starved = 0.10 // workers wait for memory
+	full    = 0.85 // processors are at work
+	heavy   = 0.30 // workers take part in that
+	shared  = 1.5  // a step takes so many times its fastest: it shares its processors
+)
+
+// Verdict judges what is in s. The wait for the very first batch does not count.
+//
+// A step that takes long does not prove that it is the limit: workers that have
+// its processors stretch it. So a run on full processors counts as bound by its
+// consumer only if the workers need few of them.
+func (s Stats) Verdict() Verdict {
+	c, w := s.Consumer, s.Workers
+	if c.Batches < minBatches-1 || w.Capacity <= 0 {
+		return Verdict{
+			Because: fmt.Sprintf("%d batches in %v are too few to judge", c.Batches, round(s.Elapsed)),
+			Advice:  "Let it run longer",
+		}
+	}
+	c.Waited -= c.FirstBatch
+	waits, idle := c.WaitShare(), share(w.WaitPut, w.Capacity)
+	top := s.slowest()
+	v := Verdict{ProcessorsFull: s.CPUShare() >= full || s.CPU == 0 && w.Workers >= s.Processors, Operator: top.Name}
+	switch {
+	case waits >= late && share(w.WaitMemory, w.Capacity) >= starved:
+		v.Bound = ByMemory
+		v.because("workers waited for memory %s of their time; %s", percent(share(w.WaitMemory, w.Capacity)), waiting(waits))
+		v.Advice = "Raise MemoryBudget, or lower BatchSize, PrefetchDepth or Workers so that samples in the making fit into it"
+	case waits >= late && idle >= waits/2:
+		v.Bound = ByBursts
+		v.because("workers waited for a free batch %s of their time, and yet %s", percent(idle), waiting(waits))
+		v.Advice = fmt.Sprintf("Raise PrefetchDepth (%d now): steps or samples differ in how long they take, and more batches ahead level that out", s.Queue.Depth)
+	case waits >= late:
+		s.late(&v, top, waits)
+	case v.ProcessorsFull && s.load() >= heavy:
+		v.Bound = ByProcessors
+		v.because("no processor is free, workers have work for %s of them, and the step %s%s", percent(s.load()), waitsNot(waits), s.stretch())
+		v.Advice = fmt.Sprintf("Everything that costs processor time counts: make %s cheaper, the step too, or use more processors", top.Name)
+	default:
+		v.Bound = ByConsumer
+		v.because("a batch was ready %s of the times one was asked for, workers waited for a free batch %s of their time, and the step %s%s",
+			percent(s.Queue.FoundShare()), percent(idle), waitsNot(waits), s.stretch())
+		v.Advice = "The pipeline is ahead of the step: only a faster step helps"
+		if v.ProcessorsFull && s.stretch() != "" {
+			v.Advice += ", and fewer Workers may give it back some time"
+		}
+	}
+	return v
+}
+
+// late judges a run whose consumer waits while the workers are at work.
+func (s Stats) late(v *Verdict, top OperatorStats, waits float64) {
+	w := s.Workers
+	v.Bound = ByOperator
+	if top.Reader {
+		v.Bound = ByReader
+	}
+	v.because("workers %s busy, %s of their time in %s (%.0f µs a sample); %s%s", percent(w.BusyShare()+share(w.Yielded, w.Capacity)),
+		percent(share(top.Busy+top.WaitGet, w.Capacity)), top.Name, perSample(top.Busy, top.Samples), waiting(waits), s.stretch())
+	switch {
+	case top.Reader && top.WaitGet > top.Busy:
+		v.Advice = "A sequence is read by one worker at a time, so more workers will not help: use a source with random access, or read several sequences"
+	case v.ProcessorsFull && top.Reader:
+		v.Advice = fmt.Sprintf("All %d processors are at work, so more workers will not help: keep the data in a form that is cheaper to read, or use more processors", s.Processors)
+	case v.ProcessorsFull:
+		v.Advice = fmt.Sprintf("All %d processors are at work, so more workers will not help: make %s cheaper, for example by storing smaller pictures, or use more processors", s.Processors, top.Name)
+	case top.Reader:
+		v.Advice = fmt.Sprintf("The reader waits for its storage: raise Workers (%d now), also above the number of processors, or move the data to faster storage", w.Workers)
+	default:
+		v.Advice = fmt.Sprintf("Raise Workers (%d now): the processors are only %s busy", w.Workers, percent(s.CPUShare()))
+	}
+}
+
+// load returns how much of the processors the workers' work would take, 0 to 1.
+func (s Stats) load() float64 {
+	return share(s.Workers.Busy()+s.Workers.Yielded, s.Elapsed*time.Duration(s.Processors))
+}
+
+// slowest returns the operator on which workers spent the most time.
+func (s Stats) slowest() OperatorStats {
+	var top OperatorStats
+	for _, o := range s.Operators {
+		if o.Busy+o.WaitGet > top.Busy+top.WaitGet || top.Name == "" {
+			top = o
+		}
+	}
+	return top
+}
+
+// stretch says so where steps take much longer than the fastest one.
+func (s Stats) stretch() string {
+	mean := each(s.Consumer.Body, s.Consumer.Batches)
+	if fastest := s.Consumer.FastestBody; mean > time.Millisecond && float64(mean) >= shared*float64(fastest) {
+		return fmt.Sprintf("; the step takes %v beside the workers, %v at its fastest", round(mean), round(fastest))
+	}
+	return ""
+}
+
+func (v *Verdict) because(format string, args ...any) {
+	v.Because = strings.TrimSpace(fmt.Sprintf(format, args...))
+}
+
+func waiting(share float64) string { return "the consumer waits " + percent(share) + " of the time" }
+
+func waitsNot(share float64) string { return "waits " + percent(share) + " of the time for data" }
+
+func percent(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }
