@@ -12,4 +12,30 @@
 // batch belongs to the loop's body until it ends, and then to the pipeline
 // again, so a loop allocates nothing. Results do not depend on the number of
 // workers, the prefetch depth or where a run was interrupted.
+//
+// # Epochs
+//
+// Options.LastBatch says what becomes of samples that do not fill a batch,
+// Options.Partition how ranks share an epoch, and the reader's options which
+// rank this is. All ranks take the same number of steps. Loader.Epoch goes on
+// with the next epoch by itself; a break keeps the place within one, and
+// Loader.Reset gives the rest of it up. Loader.Steps ranges over a number of
+// batches instead.
+//
+// Nothing is read before the first loop asks for a batch, or Loader.Prefetch
+// does.
+//
+// # States
+//
+// Loader.State is a place, with all that identifies data, pipeline and plan. It
+// is taken in the body of a loop, say, and stored beside the weights:
+//
+//	state, err := loader.State()
+//	…
+//	text, err := json.Marshal(checkpoint{state, weights})
+//
+// Loader.Restore goes on from there in another process, with the bits that would
+// have followed, and with another number of ranks if need be. It refuses a state
+// of other data, another pipeline or another plan, and says what differs.
+// Sequences, which can only be read from their beginning, have no states.
 package iterator

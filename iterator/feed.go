@@ -1,40 +1,56 @@
 package iterator
 
-import "github.com/planktonml/plankton/shard"
+import (
+	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/shard"
+)
 
-// feed is the pipeline.Feed of one rank: the epochs of plans, from a position
-// on. Locate moves a cursor and belongs to the runner's consumer.
+// feed is the pipeline.Feed of one pipeline: the epochs of a plan, from a
+// position on.
 type feed struct {
-	plan  *shard.Plan // of the driving reader
-	plans []*shard.Plan
-	drive int // the driving reader
-	ranks []int
+	part *part
+	plan *shard.Plan // of the driving reader
 
-	seq         int64
-	epoch, step int64
+	// The place of batch seq, which Locate moves.
+	seq, epoch, step int64
+}
+
+// feed returns the feed of a pipeline from a position on.
+func (p *part) feed(plan *shard.Plan, epoch, step int64) pipeline.Feed {
+	if plan == nil {
+		return sequence{epoch}
+	}
+	return &feed{part: p, plan: plan, epoch: epoch, step: step}
 }
 
 // Locate implements pipeline.Feed.
 func (f *feed) Locate(seq int64) (epoch, step int64, ok bool) {
-	for ; f.seq < seq; f.seq++ {
-		f.step++
-	}
+	f.step += seq - f.seq
+	f.seq = seq
 	for f.step >= f.plan.Steps(f.epoch) {
+		if spent(f.plan, f.epoch) {
+			return 0, 0, false
+		}
 		f.epoch, f.step = f.epoch+1, 0
 	}
 	return f.epoch, f.step, true
 }
 
+// spent reports whether a plan ends before an epoch. Exact plans do not end.
+func spent(plan *shard.Plan, epoch int64) bool {
+	return epoch >= shard.MaxDALIEpochs && plan.Config().Mode == shard.DALI
+}
+
 // Sample implements pipeline.Feed. A reader that does not drive goes through
 // its own epochs at the pace of the driver's steps.
 func (f *feed) Sample(reader int, epoch, step int64, row int) (int64, bool) {
-	plan, rank := f.plans[reader], f.ranks[reader]
-	if reader != f.drive {
-		total := epoch*f.plan.Steps(epoch) + step
-		own := plan.Steps(0)
-		epoch, step = total/own, total%own
+	plan := f.plan
+	if other := f.part.others[reader]; other != nil {
+		total := epoch*plan.Steps(epoch) + step
+		plan = other
+		epoch, step = total/plan.Steps(0), total%plan.Steps(0)
 	}
-	return plan.Sample(epoch, step, rank, row)
+	return plan.Sample(epoch, step, f.part.pipe.Readers()[reader].ShardID, row)
 }
 
 // sequence is the pipeline.Feed of a reader without length: one epoch, until

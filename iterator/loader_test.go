@@ -24,13 +24,14 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // numbers is a source whose sample i is the int64 scalar i.
 type numbers struct {
-	n    int64
-	read func(ctx context.Context, i int64) error // may be nil
+	n           int64
+	read        func(ctx context.Context, i int64) error // may be nil
+	fingerprint uint64
 }
 
 func (s numbers) Len() int64               { return s.n }
 func (s numbers) Outputs() []pipeline.Spec { return []pipeline.Spec{{DType: pipeline.Int64}} }
-func (s numbers) Meta() pipeline.Meta      { return pipeline.Meta{} }
+func (s numbers) Meta() pipeline.Meta      { return pipeline.Meta{Fingerprint: s.fingerprint} }
 func (s numbers) Describe(i int64) string  { return fmt.Sprintf("number %d", i) }
 func (s numbers) Read(ctx context.Context, i int64, out []*pipeline.Tensor) error {
 	if s.read != nil {
@@ -68,11 +69,15 @@ type setup struct {
 	reader  pipeline.ReaderOptions
 	loader  Options
 	source  numbers
+	extra   bool // one more operator
 }
 
 func (s setup) pipe(t require.TestingT) *pipeline.Pipeline {
 	p, err := pipeline.New(s.options, func(g *pipeline.Graph) {
 		g.Output("x", g.Read(s.reader, s.source)[0])
+		if s.extra {
+			draw(g)
+		}
 		g.Output("draw", draw(g))
 	})
 	require.NoError(t, err)
@@ -512,12 +517,13 @@ func TestMistakes(t *testing.T) {
 		return []*pipeline.Pipeline{a.pipe(t), b.pipe(t)}
 	}
 	for want, change := range map[string]func(*setup){
-		"the batch size differs: 4 and 5":          func(s *setup) { s.options.BatchSize = 5 },
-		"the number of samples differs: 22 and 9":  func(s *setup) { s.source.n = 9 },
-		"the NumShards differs: 2 and 3":           func(s *setup) { s.reader.NumShards = 3 },
-		"the PadLastBatch differs: false and true": func(s *setup) { s.reader.PadLastBatch = true },
-		"the seed differs: 7 and 8":                func(s *setup) { s.options.Seed = 8 },
-		"two of them read shard 0 of 2":            func(s *setup) { s.reader.ShardID = 0 },
+		"the batch size differs: 4 and 5":                                                func(s *setup) { s.options.BatchSize = 5 },
+		"the number of samples differs: 22 and 9":                                        func(s *setup) { s.source.n = 9 },
+		"the NumShards differs: 2 and 3":                                                 func(s *setup) { s.reader.NumShards = 3 },
+		"the PadLastBatch differs: false and true":                                       func(s *setup) { s.reader.PadLastBatch = true },
+		"the seed differs: 7 and 8":                                                      func(s *setup) { s.options.Seed = 8 },
+		"the fingerprint of the data set differs: 0000000000000000 and 0000000000000009": func(s *setup) { s.source.fingerprint = 9 },
+		"two of them read shard 0 of 2":                                                  func(s *setup) { s.reader.ShardID = 0 },
 	} {
 		_, err := New(Options{}, pipes(change)...)
 		require.ErrorContains(t, err, want)

@@ -1,17 +1,19 @@
 package iterator
 
 import (
+	"errors"
 	"fmt"
 
-	"github.com/planktonml/plankton/pipeline"
 	"github.com/planktonml/plankton/shard"
 )
 
 // Options configures a Loader. The zero value follows the only reader of the
-// pipelines, exactly, with the policy Partial.
+// pipelines, exactly, with the policy Partial. An option that has no effect in
+// the given combination is an error.
 type Options struct {
 	// ReaderName names the reader that drives the loader: its size, shards and
-	// padding decide the epochs. Default: the only reader there is.
+	// padding decide the epochs. Default: the only reader there is. It excludes
+	// Size and LastBatchPadded.
 	ReaderName string
 
 	// LastBatch says what becomes of samples that do not fill a batch; default
@@ -21,9 +23,33 @@ type Options struct {
 	// Partition says how ranks share an epoch; default shard.ByShard.
 	Partition shard.Partition
 
+	// ShuffleBlock keeps a shuffled order cheap on media that are fast only in
+	// order: blocks of this many consecutive samples come in a random order, and
+	// so do the samples of each block. It needs a reader with Shuffle. Default 0:
+	// all samples are shuffled.
+	ShuffleBlock int64
+
 	// Mode selects plankton's exact epochs, the default, or those of NVIDIA
-	// DALI with their irregularities, shard.DALI.
+	// DALI with their irregularities, shard.DALI. DALI mode takes pipelines with
+	// one reader that does not shuffle, and Reset ends no epoch early.
 	Mode shard.Mode
+
+	// Size is the number of samples of an epoch over all pipelines of the
+	// loader, in place of what the reader says; a negative one is an epoch
+	// without end, of one pipeline and with the policy Fill. Only in DALI mode,
+	// where it selects the bookkeeping of DALI's iterators with a size: an exact
+	// epoch is the reader's, and Loader.Steps takes as many steps as one likes.
+	Size int64
+
+	// LastBatchPadded says, beside a positive Size, that the reader repeats its
+	// last sample at the end of its shard instead of going on.
+	LastBatchPadded bool
+
+	// FillLastBatch is the older form of LastBatch: true is shard.Fill and false
+	// shard.Partial.
+	//
+	// Deprecated: use LastBatch.
+	FillLastBatch *bool
 }
 
 // OptionError is an option that cannot be met.
@@ -41,46 +67,38 @@ func (o Options) String() string {
 	if name == "" {
 		name = "(only one)"
 	}
-	return fmt.Sprintf("reader %s, last batch %s, partition by %s, mode %s", name, o.LastBatch, o.Partition, o.Mode)
+	s := fmt.Sprintf("reader %s, last batch %s, partition by %s, mode %s", name, o.LastBatch, o.Partition, o.Mode)
+	if o.ShuffleBlock != 0 {
+		s += fmt.Sprintf(", shuffled in blocks of %d", o.ShuffleBlock)
+	}
+	if o.Size != 0 {
+		s += fmt.Sprintf(", size %d, last batch padded %t", o.Size, o.LastBatchPadded)
+	}
+	return s
 }
 
-// driver returns the reader of p that drives the loader, and its position.
-func (o Options) driver(p *pipeline.Pipeline) (int, *pipeline.Reader, error) {
-	readers := p.Readers()
-	if o.ReaderName == "" && len(readers) == 1 {
-		return 0, readers[0], nil
-	}
-	var names []string
-	for i, r := range readers {
-		if r.Name == o.ReaderName {
-			return i, r, nil
+// resolve returns the options without those that are other forms of others, or
+// an error where two of them contradict each other.
+func (o Options) resolve() (Options, error) {
+	if o.FillLastBatch != nil {
+		policy := shard.Partial
+		if *o.FillLastBatch {
+			policy = shard.Fill
 		}
-		names = append(names, r.Name)
-	}
-	if o.ReaderName == "" {
-		return 0, nil, &OptionError{"ReaderName", fmt.Errorf("the pipeline has readers %q; name the one that drives the loader", names)}
-	}
-	return 0, nil, &OptionError{"ReaderName", fmt.Errorf("there is no reader %q; the pipeline has %q", o.ReaderName, names)}
-}
-
-// agree reports the first setting in which two pipelines' driving readers
-// differ although a loader needs them equal.
-func agree(p, q *pipeline.Pipeline, a, b *pipeline.Reader) error {
-	for _, f := range []struct {
-		field string
-		x, y  any
-	}{
-		{"batch size", p.Options().BatchSize, q.Options().BatchSize},
-		{"number of samples", a.Len(), b.Len()},
-		{"NumShards", a.NumShards, b.NumShards},
-		{"PadLastBatch", a.PadLastBatch, b.PadLastBatch},
-		{"StickToShard", a.StickToShard, b.StickToShard},
-		{"Shuffle", a.Shuffle, b.Shuffle},
-		{"seed", p.Options().Seed, q.Options().Seed},
-	} {
-		if f.x != f.y {
-			return &OptionError{"pipelines", fmt.Errorf("the %s differs: %v and %v; pipelines of one loader must agree", f.field, f.x, f.y)}
+		if o.LastBatch != policy && o.LastBatch != shard.Partial {
+			return o, &OptionError{"FillLastBatch", fmt.Errorf("it is %t and LastBatch is %s; leave FillLastBatch out", *o.FillLastBatch, o.LastBatch)}
 		}
+		o.LastBatch, o.FillLastBatch = policy, nil
 	}
-	return nil
+	switch {
+	case o.ReaderName != "" && o.Size != 0:
+		return o, &OptionError{"Size", fmt.Errorf("it is %d, but reader %q decides the size of epochs; give one of the two", o.Size, o.ReaderName)}
+	case o.ReaderName != "" && o.LastBatchPadded:
+		return o, &OptionError{"LastBatchPadded", fmt.Errorf("reader %q says whether it pads; leave it out", o.ReaderName)}
+	case o.Size != 0 && o.Mode != shard.DALI:
+		return o, &OptionError{"Size", fmt.Errorf("it is %d, but in mode %s an epoch has the size of the reader; leave it out and take as many steps as you like from Loader.Steps, or set Mode to shard.DALI", o.Size, o.Mode)}
+	case o.LastBatchPadded && o.Size <= 0:
+		return o, &OptionError{"LastBatchPadded", errors.New("it belongs to a positive Size; without one the reader's PadLastBatch decides")}
+	}
+	return o, nil
 }

@@ -2,28 +2,63 @@ package iterator
 
 import (
 	"fmt"
+	"io"
 	"time"
+
+	"github.com/planktonml/plankton/pipeline"
 )
 
-// Stats counts what a loader has delivered and how long its consumer waited.
+// Stats says what a loader has delivered, how long its consumer waited, and why.
 type Stats struct {
-	Batches    int64
-	Samples    int64         // valid rows
-	Bad        int64         // samples that were skipped or replaced
-	Active     time.Duration // time spent in loops over epochs
-	Waited     time.Duration // the part of it in which the loop's body had no batch
-	FirstBatch time.Duration // time to the first batch
+	Batches    int64         `json:"batches"`
+	Samples    int64         `json:"samples"`        // valid rows
+	Bad        int64         `json:"bad"`            // samples that were skipped or replaced
+	Active     time.Duration `json:"active_ns"`      // time spent in loops over epochs
+	Waited     time.Duration `json:"waited_ns"`      // the part of it in which the loop's body had no batch
+	Body       time.Duration `json:"body_ns"`        // the part in which it had one
+	FirstBatch time.Duration `json:"first_batch_ns"` // the wait for the first batch
+	Gaps       int64         `json:"gaps"`           // times an epoch followed another
+	Gap        time.Duration `json:"gap_ns"`         // the waits for those epochs' first batches
+
+	Pipelines []pipeline.Stats `json:"pipelines"` // of each, in the order given to New
 }
 
-// Stats returns the counts so far. It must not be called while another
-// goroutine uses the loader.
+// Stats returns the counts so far. It may be called from any goroutine, also
+// while a loop runs and after Close, so it can be published:
+//
+//	expvar.Publish("train", expvar.Func(func() any { return loader.Stats() }))
 func (l *Loader) Stats() Stats {
-	s := Stats{Batches: l.batches, Samples: l.samples, Active: l.active, FirstBatch: l.first}
+	var s Stats
 	for i := range l.parts {
-		s.Bad += l.parts[i].run.Bad()
-		s.Waited += l.parts[i].run.Waited()
+		s.Pipelines = append(s.Pipelines, l.parts[i].run.Stats())
 	}
+	s.sum()
 	return s
+}
+
+// sum makes the totals from the pipelines. The loader takes their batches one
+// after the other, so waits add up, and the body runs when the last one is there.
+func (s *Stats) sum() {
+	for i := range s.Pipelines {
+		c := &s.Pipelines[i].Consumer
+		s.Batches, s.Body, s.Gaps = c.Batches, c.Body, c.Gaps
+		s.Samples += c.Samples
+		s.Bad += c.Bad
+		s.Waited += c.Waited
+		s.FirstBatch += c.FirstBatch
+		s.Gap += c.Gap
+	}
+	s.Active = s.Waited + s.Body
+}
+
+// Sub returns what was done since an earlier Stats of the same loader.
+func (s Stats) Sub(earlier Stats) Stats {
+	var d Stats
+	for i := range s.Pipelines {
+		d.Pipelines = append(d.Pipelines, s.Pipelines[i].Sub(earlier.Pipelines[i]))
+	}
+	d.sum()
+	return d
 }
 
 // WaitShare returns the share of the loops' time that their bodies waited for
@@ -32,7 +67,7 @@ func (s Stats) WaitShare() float64 {
 	if s.Active <= 0 {
 		return 0
 	}
-	return min(1, float64(s.Waited)/float64(s.Active))
+	return float64(s.Waited) / float64(s.Active)
 }
 
 // Rate returns valid samples per second of the loops' time.
@@ -43,8 +78,26 @@ func (s Stats) Rate() float64 {
 	return float64(s.Samples) / s.Active.Seconds()
 }
 
-// String writes the counts on one line.
+// Verdict says what bounds the loops and what to change: the verdict of the
+// pipeline that they waited for the longest.
+func (s Stats) Verdict() pipeline.Verdict {
+	var slowest pipeline.Stats
+	for i, p := range s.Pipelines {
+		if i == 0 || p.Consumer.Waited > slowest.Consumer.Waited {
+			slowest = p
+		}
+	}
+	return slowest.Verdict()
+}
+
+// String writes the counts on one line. The Stats of each pipeline write a
+// table.
 func (s Stats) String() string {
 	return fmt.Sprintf("%d samples in %d batches, %.0f samples/s, waited %.1f %% of the time, first batch after %v, %d bad",
 		s.Samples, s.Batches, s.Rate(), 100*s.WaitShare(), s.FirstBatch.Round(time.Microsecond), s.Bad)
 }
+
+// WritePrometheus writes the counts of every pipeline in the text format of
+// Prometheus, for a handler of /metrics. Pipelines are told apart by the label
+// "pipeline", their place in the order given to New.
+func (s Stats) WritePrometheus(w io.Writer) error { return pipeline.WritePrometheus(w, s.Pipelines...) }

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -35,7 +34,7 @@ type benchCmd struct {
 	OnError      pipeline.ErrorPolicy `default:"fail" help:"What becomes of a bad sample: fail, skip or replace."`
 	ExactRGB     bool                 `name:"exact-rgb" help:"Decode and resize in RGB, as libjpeg-turbo and DALI do."`
 	MemoryBudget int64                `help:"Bytes that buffers may hold."`
-	Resume       string               `help:"Begin at EPOCH:STEP."`
+	Resume       string               `placeholder:"EPOCH:STEP[@SHARDS]" help:"Begin after so many steps of an epoch (both from 0), reached with SHARDS ranks; default --world."`
 	Digest       bool                 `help:"Print a SHA-256 of every batch's pictures."`
 	JSON         bool                 `name:"json" help:"Print JSON."`
 }
@@ -128,23 +127,22 @@ func (c *benchCmd) seek(l *iterator.Loader) (epoch int64, err error) {
 	if c.Resume == "" {
 		return 0, nil
 	}
-	e, s, ok := strings.Cut(c.Resume, ":")
-	epoch, err1 := strconv.ParseInt(e, 10, 64)
-	step, err2 := strconv.ParseInt(s, 10, 64)
-	if !ok || err1 != nil || err2 != nil || epoch < 0 || step < 0 {
-		return 0, usagef("--resume %s: EPOCH:STEP is wanted, as in 1:40", c.Resume)
+	at, err := parsePlace(c.Resume)
+	if err != nil {
+		return 0, usageError{err}
 	}
-	if epoch >= int64(c.Epochs) {
+	if at.epoch >= int64(c.Epochs) {
 		return 0, usagef("--resume %s: there are only epochs 0 … %d", c.Resume, c.Epochs-1)
 	}
-	if n := l.Plan().Steps(epoch); step > n {
-		return 0, usagef("--resume %s: epoch %d has %d steps", c.Resume, epoch, n)
+	read := shard.Phase{Shards: c.World, Batch: c.Batch, Steps: at.step}
+	if at.shards > 0 {
+		read.Shards = at.shards
 	}
-	pos := shard.Position{Epoch: epoch, Phases: []shard.Phase{{Shards: c.World, Batch: c.Batch, Steps: step}}}
-	if err := l.Seek(pos); err != nil {
-		return 0, err
+	if err := l.Seek(shard.Position{Epoch: at.epoch, Phases: []shard.Phase{read}}); err != nil {
+		return 0, usagef("--resume %s: %w", c.Resume, err)
 	}
-	return epoch, nil
+	pos, err := l.Position() // the end of an epoch is the start of the next one
+	return pos.Epoch, err
 }
 
 // measure runs the epochs from first on. With two or more the first one warms

@@ -72,6 +72,9 @@ func TestBenchCounts(t *testing.T) {
 		{"--workload decode --batch 4 --digest --world 2 --rank 1", 7, []int{2}},
 		{"--workload train --size 16 --batch 4 --epochs 2 --digest --resume 1:1", 10, []int{3}},
 		{"--workload train --size 16 --batch 4 --epochs 2 --digest --resume 0:2 --shuffle=false --exact-rgb", 20, []int{2, 4}},
+		{"--workload train --size 16 --batch 4 --epochs 2 --digest --resume 0:4", 14, []int{4}},
+		{"--workload decode --batch 2 --digest --resume 0:1@3", 8, []int{4}},
+		{"--workload decode --batch 2 --digest --resume 0:1@3 --world 2 --rank 1", 4, []int{2}},
 	} {
 		t.Run(c.flags, func(t *testing.T) {
 			res := bench(t, dir, c.flags)
@@ -170,12 +173,13 @@ func TestBenchRefusals(t *testing.T) {
 		{"--workload decode --shuffle=perhaps --data " + dir, 2, `--shuffle`},
 		{"--workload decode --memory-budget 5 --data " + dir, 2, `--memory-budget`},
 		{"--workload decode --bogus --data " + dir, 2, `unknown flag --bogus`},
-		{"--workload decode --resume 1 --data " + dir, 2, `--resume 1: EPOCH:STEP is wanted, as in 1:40`},
-		{"--workload decode --resume x:y --data " + dir, 2, `--resume x:y: EPOCH:STEP is wanted`},
-		{"--workload decode --resume 0:-1 --data " + dir, 2, `--resume 0:-1: EPOCH:STEP is wanted`},
-		{"--workload decode --resume 0:1:2 --data " + dir, 2, `--resume 0:1:2: EPOCH:STEP is wanted`},
+		{"--workload decode --resume 1 --data " + dir, 2, `--resume is "1"; want EPOCH:STEP`},
+		{"--workload decode --resume x:y --data " + dir, 2, `--resume is "x:y"; want EPOCH:STEP`},
+		{"--workload decode --resume 0:-1 --data " + dir, 2, `--resume is "0:-1"; want EPOCH:STEP`},
+		{"--workload decode --resume 0:1:2 --data " + dir, 2, `--resume is "0:1:2"; want EPOCH:STEP`},
+		{"--workload decode --resume 0:1@0 --data " + dir, 2, `--resume is "0:1@0"; want EPOCH:STEP`},
 		{"--workload decode --resume 1:0 --data " + dir, 2, `--resume 1:0: there are only epochs 0 … 0`},
-		{"--workload decode --resume 0:99 --data " + dir, 2, `--resume 0:99: epoch 0 has 1 step`},
+		{"--workload decode --resume 0:99 --data " + dir, 2, `--resume 0:99: .*Steps is 99; want 0 to 1`},
 	} {
 		t.Run(c.flags, func(t *testing.T) {
 			out, errs, code := command(append([]string{"bench"}, strings.Fields(c.flags)...)...)

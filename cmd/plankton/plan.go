@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/planktonml/plankton/shard"
 )
@@ -89,50 +88,42 @@ func (c *planCmd) plan() (*planRun, error) {
 
 // resume moves the start of the run to a position such as "1:20@4".
 func (r *planRun) resume(position string) error {
-	malformed := fmt.Errorf("--resume is %q; want EPOCH:STEP or EPOCH:STEP@SHARDS, such as 1:20@4", position)
+	at, err := parsePlace(position)
+	if err != nil {
+		return err
+	}
 	cfg := r.plan.Config()
-	place, world, changed := strings.Cut(position, "@")
-	if changed {
-		shards, err := strconv.Atoi(world)
-		if err != nil || shards < 1 {
-			return malformed
-		}
+	if at.shards > 0 {
 		if cfg.Partition == shard.ByStep {
 			global := int64(cfg.Batch) * int64(cfg.Shards)
-			if global%int64(shards) != 0 {
+			if global%int64(at.shards) != 0 {
 				return fmt.Errorf("--resume: %d ranks cannot share global batches of %d (--batch %d × --shards %d); want a divisor",
-					shards, global, cfg.Batch, cfg.Shards)
+					at.shards, global, cfg.Batch, cfg.Shards)
 			}
-			cfg.Batch = int(global / int64(shards))
+			cfg.Batch = int(global / int64(at.shards))
 		}
-		cfg.Shards = shards
+		cfg.Shards = at.shards
 	}
-	e, s, ok := strings.Cut(place, ":")
-	epoch, err1 := strconv.ParseInt(e, 10, 64)
-	step, err2 := strconv.ParseInt(s, 10, 64)
-	if !ok || err1 != nil || err2 != nil || epoch < 0 || step < 0 {
-		return malformed
-	}
-	if epoch > r.last {
-		return fmt.Errorf("--resume: epoch %d is not one of %d (--epochs), counted from 0", epoch, r.last+1)
+	if at.epoch > r.last {
+		return fmt.Errorf("--resume: epoch %d is not one of %d (--epochs), counted from 0", at.epoch, r.last+1)
 	}
 	read, err := shard.New(cfg)
 	if err != nil {
 		return flagError(err)
 	}
-	if steps := read.Steps(epoch); step > steps {
-		return fmt.Errorf("--resume: step %d is beyond the %d steps of epoch %d", step, steps, epoch)
+	if steps := read.Steps(at.epoch); at.step > steps {
+		return fmt.Errorf("--resume: step %d is beyond the %d steps of epoch %d", at.step, steps, at.epoch)
 	}
-	p, err := r.plan.Resume(shard.Position{Epoch: epoch, Phases: []shard.Phase{{Shards: cfg.Shards, Batch: cfg.Batch, Steps: step}}})
+	p, err := r.plan.Resume(shard.Position{Epoch: at.epoch, Phases: []shard.Phase{{Shards: cfg.Shards, Batch: cfg.Batch, Steps: at.step}}})
 	if err != nil {
 		return fmt.Errorf("--resume: %w", err)
 	}
-	r.plan, r.first = p, epoch
-	r.read, r.readSteps = read, step
-	if at, skip := p.Start(); at == epoch {
+	r.plan, r.first = p, at.epoch
+	r.read, r.readSteps = read, at.step
+	if epoch, skip := p.Start(); epoch == at.epoch {
 		r.skip = skip
 	} else { // nothing is left of it
-		r.skip = p.Steps(epoch)
+		r.skip = p.Steps(at.epoch)
 	}
 	return nil
 }

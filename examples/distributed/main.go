@@ -1,0 +1,76 @@
+// Command distributed trains a small network on several processes at once, each
+// of which reads its share of every epoch. It may be killed at any time and goes
+// on where it was, also with another number of processes.
+//
+//	go run ./examples/distributed -checkpoint run.json
+//	go build -tags mpi -o distributed ./examples/distributed
+//	mpirun -n 4 ./distributed -checkpoint run.json
+//
+// The first form is a process on its own. The second needs MPI: a C compiler,
+// pkg-config and a library with its headers (on Debian gcc, pkg-config and
+// libopenmpi-dev, and openmpi-bin for mpirun).
+//
+// Rank and number of ranks come from the launcher's environment (shard.FromEnv).
+// The gradients are averaged over the valid rows of all ranks, so by step every
+// number of ranks computes the same but for rounding.
+//
+// The checkpoint holds the weights and the loader's state. The solver is
+// gorgonia.VanillaSolver, which has no state of its own: Gorgonia's solvers with
+// one, such as Adam and RMSProp, do not export it, so a run that is interrupted
+// begins it anew and differs from one that is not.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/planktonml/plankton/shard"
+)
+
+// config is what the command line says.
+type config struct {
+	batch      int // rows of all ranks together
+	epochs     int
+	partition  shard.Partition
+	checkpoint string // file; none: nothing is saved
+	every      int    // steps between checkpoints
+	logs       string // folder; none: nothing is logged
+}
+
+func main() {
+	var c config
+	flag.IntVar(&c.batch, "batch", 24, "rows of a batch, all ranks together")
+	flag.IntVar(&c.epochs, "epochs", 20, "epochs in all, those before a restart included")
+	flag.TextVar(&c.partition, "partition", shard.ByStep, "how ranks share an epoch: step or shard")
+	flag.StringVar(&c.checkpoint, "checkpoint", "", "file to go on from and to save to")
+	flag.IntVar(&c.every, "every", 10, "steps between two checkpoints")
+	flag.StringVar(&c.logs, "log", "", "folder in which every rank writes the samples of its batches")
+	flag.Parse()
+	if err := run(context.Background(), os.Stdout, c); err != nil {
+		fmt.Fprintln(os.Stderr, "distributed:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, out io.Writer, c config) error {
+	world, err := shard.FromEnv(os.LookupEnv)
+	if err != nil {
+		return err
+	}
+	ranks, err := join(world)
+	if err != nil {
+		return err
+	}
+	t, err := newTrainer(c, world, ranks)
+	if err != nil {
+		return err
+	}
+	defer t.close()
+	if err := t.train(ctx, out); err != nil {
+		return err
+	}
+	return ranks.leave()
+}

@@ -1,0 +1,272 @@
+package iterator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"math"
+	"slices"
+
+	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/shard"
+)
+
+// ErrUnfinished says that DALI mode cannot give up an epoch before its end.
+var ErrUnfinished = errors.New("iterator: the epoch is not finished")
+
+// Epoch returns an iterator over the batches left in the epoch: all of them, or
+// after a break those from the first one not yet yielded. The end of an epoch is
+// the beginning of the next one, also where the break was at the last batch:
+// Epoch needs no reset in between.
+//
+// Each pair is a batch with a nil error, or a nil batch with the error that
+// ended the loop; nothing follows an error. A batch goes back to the pipeline
+// when the loop's body ends, also by break, return or panic; a defer in the body
+// runs later than that. After the last batch the workers go on with the next
+// epoch; after a break, a panic or an error they finish the sample in hand and
+// rest. A ctx that ends stops the loop with its cause, and the batches made
+// ahead are made again by the next call; a sequence begins its epoch anew.
+//
+// After the error of a bad sample the loader stands before the batch with that
+// sample: the next call tries it again, Reset skips to the next epoch.
+func (l *Loader) Epoch(ctx context.Context) iter.Seq2[*Batch, error] { return l.Epochs(ctx, 1) }
+
+// Epochs is Epoch for n epochs, the one begun included, without a pause in
+// between. Batch.Epoch tells them apart.
+func (l *Loader) Epochs(ctx context.Context, n int) iter.Seq2[*Batch, error] {
+	return l.loop(ctx, n, math.MaxInt)
+}
+
+// Steps is Epoch for the next n batches, wherever epochs end in between: for
+// programs that test or save every n steps, or call n steps an epoch. No sample
+// is left out or repeated at the borders.
+func (l *Loader) Steps(ctx context.Context, n int) iter.Seq2[*Batch, error] {
+	return l.loop(ctx, math.MaxInt, n)
+}
+
+// loop ranges over so many epochs or batches, whichever ends first.
+func (l *Loader) loop(ctx context.Context, epochs, steps int) iter.Seq2[*Batch, error] {
+	return func(yield func(*Batch, error) bool) {
+		if err := l.enter(); err != nil {
+			yield(nil, err)
+			return
+		}
+		if l.step > 0 && l.atEnd() {
+			l.epoch, l.step = l.epoch+1, 0
+		}
+		finished := false
+		defer func() {
+			if !finished {
+				l.rest()
+			}
+			l.leave()
+		}()
+		for ends, taken := 0, 0; ends < epochs && taken < steps; {
+			b, err := l.take(ctx)
+			switch {
+			case err != nil:
+				yield(nil, err)
+				return
+			case b == nil:
+				ends++
+			case !lend(b, yield):
+				return
+			default:
+				taken++
+			}
+		}
+		finished = true
+	}
+}
+
+// lend shows a batch to a loop's body and takes it back, whatever the body does.
+func lend(b *Batch, yield func(*Batch, error) bool) bool {
+	defer b.Release()
+	return yield(b, nil)
+}
+
+// Next returns the next batch for programs that cannot range over an epoch, and
+// io.EOF once at the end of each epoch, after which it goes on with the next
+// one. The batch is valid until the loader is used again.
+func (l *Loader) Next(ctx context.Context) (*Batch, error) {
+	if err := l.enter(); err != nil {
+		return nil, err
+	}
+	defer l.leave()
+	b, err := l.take(ctx)
+	switch {
+	case err != nil:
+		l.rest()
+		return nil, err
+	case b == nil:
+		return nil, io.EOF
+	}
+	l.held = b
+	return b, nil
+}
+
+// Prefetch makes the first batch of the next loop, waits for it and lets the
+// workers go on with those behind it, as far as PrefetchDepth allows. Without it
+// this happens when a loop asks for its first batch. The place of the loader
+// does not change. Within the epoch of a sequence Prefetch does nothing.
+func (l *Loader) Prefetch(ctx context.Context) error {
+	if err := l.enter(); err != nil {
+		return err
+	}
+	defer l.leave()
+	if l.ready != nil || l.plan == nil && l.step > 0 {
+		return nil
+	}
+	var err error
+	if l.ready, err = l.fetch(ctx); err != nil {
+		l.rest()
+	}
+	return err
+}
+
+// atEnd reports whether all batches of the epoch were delivered.
+func (l *Loader) atEnd() bool { return l.plan != nil && l.step >= l.plan.Steps(l.epoch) }
+
+// take returns the next batch of the epoch, or nil at its end, with which the
+// next epoch begins.
+func (l *Loader) take(ctx context.Context) (*Batch, error) {
+	if l.atEnd() {
+		if spent(l.plan, l.epoch) {
+			return nil, fmt.Errorf("iterator: %w: DALI mode has %d epochs", shard.ErrNoSteps, shard.MaxDALIEpochs)
+		}
+		l.epoch, l.step = l.epoch+1, 0
+		return nil, nil
+	}
+	b := l.ready
+	l.ready = nil
+	if b == nil {
+		var err error
+		if b, err = l.fetch(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if b == nil { // the end of a sequence
+		if l.step == 0 {
+			return nil, fmt.Errorf("iterator: %w: the sequence ended before there was a batch", shard.ErrNoSteps)
+		}
+		l.epoch, l.step = l.epoch+1, 0
+		return nil, nil
+	}
+	l.step++
+	return b, nil
+}
+
+// fetch waits for the next batch of every pipeline. It returns nil at the end
+// of a sequence.
+func (l *Loader) fetch(ctx context.Context) (*Batch, error) {
+	if err := l.sync(); err != nil {
+		return nil, err
+	}
+	var b *Batch
+	for i := range l.parts {
+		pb, err := l.parts[i].run.Next(ctx)
+		if pb != nil && l.plan == nil && l.dropped(pb) {
+			pb.Release()
+			pb = nil
+		}
+		if pb == nil {
+			if b != nil {
+				for _, got := range b.parts[:i] {
+					got.Release()
+				}
+			}
+			l.dirty = true
+			return nil, err
+		}
+		if b == nil {
+			b = l.wrap(pb)
+		}
+		b.parts[i] = pb
+	}
+	return b, nil
+}
+
+// wrap returns the Batch for a batch of the first pipeline. A pipeline makes all
+// its batches in the same few, so this makes as many and then no more.
+func (l *Loader) wrap(pb *pipeline.Batch) *Batch {
+	for _, b := range l.wraps {
+		if b.Batch == pb {
+			return b
+		}
+	}
+	b := &Batch{Batch: pb, parts: make([]*pipeline.Batch, len(l.parts))}
+	l.wraps = append(l.wraps, b)
+	return b
+}
+
+// dropped reports whether the policy drops a sequence's last batch.
+func (l *Loader) dropped(b *pipeline.Batch) bool {
+	return l.opt.LastBatch == shard.Drop && slices.Contains(b.IDs(), -1)
+}
+
+// sync brings the runners to the loader's position.
+func (l *Loader) sync() error {
+	if !l.dirty {
+		return nil
+	}
+	for i := range l.parts {
+		p := &l.parts[i]
+		if err := p.run.Reset(p.feed(l.plan, l.epoch, l.step)); err != nil {
+			return err
+		}
+	}
+	l.dirty = false
+	if l.plan == nil {
+		l.step = 0
+	}
+	return nil
+}
+
+// rest parks the workers; where batches made ahead are void, it stops them.
+func (l *Loader) rest() {
+	for i := range l.parts {
+		if l.dirty {
+			l.parts[i].run.Stop()
+		} else {
+			l.parts[i].run.Park()
+		}
+	}
+}
+
+// move puts the loader before another batch. What was made ahead is void.
+func (l *Loader) move(epoch, step int64) {
+	l.epoch, l.step, l.dirty = epoch, step, true
+	if l.ready != nil {
+		l.ready.Release()
+		l.ready = nil
+	}
+	l.rest()
+}
+
+// Reset gives up what is left of the epoch: the next batch is the first of the
+// next epoch. Before the first batch of an epoch it does nothing.
+//
+// In DALI mode only an epoch whose last batch was delivered is over; before that
+// DALI warns and goes on as before, and Reset returns ErrUnfinished. In an epoch
+// without end it does nothing.
+func (l *Loader) Reset() error {
+	if err := l.enter(); err != nil {
+		return err
+	}
+	defer l.leave()
+	switch {
+	case l.step == 0:
+		return nil
+	case l.atEnd():
+		l.epoch, l.step = l.epoch+1, 0 // what was made ahead stays valid
+		return nil
+	case l.opt.Size < 0:
+		return nil
+	case l.opt.Mode == shard.DALI:
+		return fmt.Errorf("%w: %d of %d batches were delivered, and DALI mode cannot give up the rest", ErrUnfinished, l.step, l.plan.Steps(l.epoch))
+	}
+	l.move(l.epoch+1, 0)
+	return nil
+}

@@ -1,0 +1,160 @@
+package iterator
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/shard"
+)
+
+// part is one pipeline of a loader.
+type part struct {
+	pipe   *pipeline.Pipeline
+	run    *pipeline.Runner
+	driver int           // the reader that drives
+	others []*shard.Plan // by reader, nil for the driver
+}
+
+func (p *part) reader() *pipeline.Reader { return p.pipe.Readers()[p.driver] }
+
+// newParts checks that pipelines fit together and returns them with the plan of
+// their driving readers, nil for sequences.
+func newParts(o Options, pipes []*pipeline.Pipeline) ([]part, *shard.Plan, error) {
+	if len(pipes) == 0 {
+		return nil, nil, &OptionError{"pipelines", errors.New("there is none; give at least one")}
+	}
+	parts := make([]part, len(pipes))
+	for i, p := range pipes {
+		driver, err := driver(p, o.ReaderName)
+		if err != nil {
+			return nil, nil, err
+		}
+		parts[i] = part{pipe: p, driver: driver}
+		for _, other := range parts[:i] {
+			if err := agree(&other, &parts[i]); err != nil {
+				return nil, nil, err
+			}
+		}
+	}
+	if parts[0].reader().Sequence != nil {
+		return parts, nil, o.checkSequence(parts[0].reader())
+	}
+	plan, err := newPlan(o, parts)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i := range parts {
+		if err := parts[i].planOthers(o); err != nil {
+			return nil, nil, err
+		}
+	}
+	return parts, plan, nil
+}
+
+// driver returns the position of the reader that drives the loader.
+func driver(p *pipeline.Pipeline, name string) (int, error) {
+	readers := p.Readers()
+	if name == "" && len(readers) == 1 {
+		return 0, nil
+	}
+	var names []string
+	for i, r := range readers {
+		if r.Name == name {
+			return i, nil
+		}
+		names = append(names, r.Name)
+	}
+	if name == "" {
+		return 0, &OptionError{"ReaderName", fmt.Errorf("the pipeline has readers %q; name the one that drives the loader", names)}
+	}
+	return 0, &OptionError{"ReaderName", fmt.Errorf("there is no reader %q; the pipeline has %q", name, names)}
+}
+
+// agree reports the first setting in which two pipelines differ although a
+// loader needs them equal, or in which they must differ.
+func agree(p, q *part) error {
+	a, b := p.reader(), q.reader()
+	for _, f := range []struct {
+		field string
+		x, y  any
+	}{
+		{"batch size", p.pipe.Options().BatchSize, q.pipe.Options().BatchSize},
+		{"number of samples", a.Len(), b.Len()},
+		{"fingerprint of the data set", hex(a.Meta().Fingerprint), hex(b.Meta().Fingerprint)},
+		{"NumShards", a.NumShards, b.NumShards},
+		{"PadLastBatch", a.PadLastBatch, b.PadLastBatch},
+		{"StickToShard", a.StickToShard, b.StickToShard},
+		{"Shuffle", a.Shuffle, b.Shuffle},
+		{"seed", p.pipe.Options().Seed, q.pipe.Options().Seed},
+	} {
+		if f.x != f.y {
+			return &OptionError{"pipelines", fmt.Errorf("the %s differs: %v and %v; pipelines of one loader must agree", f.field, f.x, f.y)}
+		}
+	}
+	if a.ShardID == b.ShardID {
+		return &OptionError{"pipelines", fmt.Errorf("two of them read shard %d of %d: every sample would come twice", a.ShardID, a.NumShards)}
+	}
+	return nil
+}
+
+// checkSequence reports what cannot be done with a reader without length.
+func (o *Options) checkSequence(r *pipeline.Reader) error {
+	switch {
+	case o.Mode != shard.Exact || o.Partition != shard.ByShard || o.ShuffleBlock != 0:
+		return &OptionError{"Mode", fmt.Errorf("reader %q is a sequence: it has no length to plan epochs with", r.Name)}
+	case o.LastBatch == shard.Fill:
+		return &OptionError{"LastBatch", errors.New("a sequence cannot fill its last batch: it has no other samples to fill it with")}
+	}
+	return nil
+}
+
+// newPlan returns the plan of the driving readers.
+func newPlan(o Options, parts []part) (*shard.Plan, error) {
+	r := parts[0].reader()
+	cfg := parts[0].config(r)
+	cfg.Policy, cfg.Mode, cfg.Partition, cfg.Block = o.LastBatch, o.Mode, o.Partition, o.ShuffleBlock
+	cfg.Size, cfg.LastBatchPadded = o.Size, o.LastBatchPadded
+	if o.Size != 0 {
+		for i := range parts {
+			cfg.Pipes = append(cfg.Pipes, parts[i].reader().ShardID)
+		}
+	}
+	plan, err := shard.New(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("iterator: reader %q: %w", r.Name, err)
+	}
+	return plan, plan.CheckSteps()
+}
+
+// planOthers plans the readers that do not drive: each goes through full exact
+// epochs of its own.
+func (p *part) planOthers(o Options) error {
+	readers := p.pipe.Readers()
+	if o.Mode == shard.DALI && len(readers) > 1 {
+		return &OptionError{"Mode", fmt.Errorf("DALI mode takes pipelines with one reader, this one has %d", len(readers))}
+	}
+	p.others = make([]*shard.Plan, len(readers))
+	for i, r := range readers {
+		if i == p.driver {
+			continue
+		}
+		cfg := p.config(r)
+		cfg.Policy, cfg.Seed = shard.Fill, cfg.Seed+uint64(i)
+		plan, err := shard.New(cfg)
+		if err != nil {
+			return fmt.Errorf("iterator: reader %q: %w", r.Name, err)
+		}
+		p.others[i] = plan
+	}
+	return nil
+}
+
+// config returns what a reader decides of its plan.
+func (p *part) config(r *pipeline.Reader) shard.Config {
+	return shard.Config{
+		Samples: r.Len(), Batch: p.pipe.Options().BatchSize, Shards: r.NumShards,
+		PadLastBatch: r.PadLastBatch, StickToShard: r.StickToShard,
+		Shuffle: r.Shuffle, Seed: p.pipe.Options().Seed,
+	}
+}

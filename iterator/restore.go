@@ -1,0 +1,165 @@
+package iterator
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/planktonml/plankton/shard"
+)
+
+// errSequence says that only data with a length and random access have places.
+var errSequence = errors.New("iterator: a sequence can only be read from its beginning: it has no position")
+
+// MismatchError names the first thing in which the loader that made a state or
+// position differs from the one that is to go on from it.
+type MismatchError struct {
+	What   string // such as "samples of reader train"
+	Stored string
+	Loader string
+}
+
+func (e *MismatchError) Error() string {
+	return fmt.Sprintf("iterator: the state belongs to another run: %s was %s, now it is %s; go on with the same data and settings, or start anew", e.What, e.Stored, e.Loader)
+}
+
+// State returns the place after the last batch that was yielded, whatever was
+// made ahead: in the body of a loop, the place behind the batch at hand. At the
+// end of an epoch that is the start of the next one. It is the same on every
+// rank, so one of them may store it for all.
+//
+// The caps on bad samples (pipeline.Options.MaxBad) are not part of it: they
+// count anew. Sequences have no state.
+func (l *Loader) State() (State, error) {
+	pos, err := l.Position()
+	return State{position: pos, identity: l.identity}, err
+}
+
+// Restore moves the loader to a state: the batches that follow are those that
+// would have followed then, bit for bit, random operators included. It costs
+// the same wherever the state was taken.
+//
+// The loader may have another number of shards and another batch size than the
+// one that made the state. By shard, what is left of the epoch is then cut anew
+// into one shard per rank; by step, the global batches go on, and are the same
+// if NumShards times the batch size is. Either way no sample of the epoch is
+// lost or repeated. In DALI mode, and with several readers in a pipeline, the
+// two numbers must stay.
+//
+// The error is a *MismatchError if the data set, the pipeline or the plan is
+// another, or a *shard.PositionError if the plan cannot have come to the place;
+// it wraps ErrDamaged for the zero State. The loader has not moved then.
+func (l *Loader) Restore(s State) error {
+	if len(s.identity.Pipelines) == 0 {
+		return fmt.Errorf("%w: it is empty", ErrDamaged)
+	}
+	if l.plan == nil {
+		return errSequence
+	}
+	if err := l.checkIdentity(&s.identity); err != nil {
+		return err
+	}
+	return l.Seek(s.position)
+}
+
+// Position is the part of State that is a place, and nothing else.
+func (l *Loader) Position() (shard.Position, error) {
+	if l.plan == nil {
+		return shard.Position{}, errSequence
+	}
+	return l.plan.Position(l.epoch, l.step), nil
+}
+
+// Seek is Restore without a check that data, pipeline and plan are the same. A
+// position that the loader's plan cannot lead to is a *shard.PositionError, and
+// the loader has not moved.
+func (l *Loader) Seek(pos shard.Position) error {
+	if err := l.enter(); err != nil {
+		return err
+	}
+	defer l.leave()
+	if l.plan == nil {
+		return errSequence
+	}
+	plan, err := l.plan.Resume(pos)
+	if err != nil {
+		return err
+	}
+	if err := l.checkWorld(pos); err != nil {
+		return err
+	}
+	l.plan = plan
+	l.move(plan.Start())
+	return nil
+}
+
+// checkWorld refuses another world where a reader goes at the pace of another
+// one's steps: its place would depend on how many ranks there were before.
+func (l *Loader) checkWorld(pos shard.Position) error {
+	c := l.plan.Config()
+	for i := range l.parts {
+		if n := len(l.parts[i].pipe.Readers()); n < 2 {
+			continue
+		}
+		for _, ph := range pos.Phases {
+			if ph.Shards != c.Shards || ph.Batch != c.Batch {
+				return &MismatchError{"the world of a pipeline with several readers", world(ph.Shards, ph.Batch), world(c.Shards, c.Batch)}
+			}
+		}
+	}
+	return nil
+}
+
+// checkIdentity compares what a state says of its loader with l.
+func (l *Loader) checkIdentity(stored *identity) error {
+	own := &l.identity
+	if len(stored.Pipelines) != len(own.Pipelines) {
+		return &MismatchError{"the number of different pipelines", fmt.Sprint(len(stored.Pipelines)), fmt.Sprint(len(own.Pipelines))}
+	}
+	for i := range own.Pipelines {
+		if err := own.Pipelines[i].check(&stored.Pipelines[i]); err != nil {
+			return err
+		}
+	}
+	if err := l.plan.CheckFingerprint(stored.Plan); err != nil {
+		var m *shard.MismatchError
+		if errors.As(err, &m) {
+			return &MismatchError{"the plan's " + m.Field, m.Stored, m.Plan}
+		}
+		return err
+	}
+	return nil
+}
+
+// check compares the pipeline of a state with one of the loader: first the data,
+// then, line by line, what is made of them.
+func (p *pipelineIdentity) check(stored *pipelineIdentity) error {
+	if len(stored.Readers) != len(p.Readers) {
+		return &MismatchError{"the number of readers", fmt.Sprint(len(stored.Readers)), fmt.Sprint(len(p.Readers))}
+	}
+	for i, own := range p.Readers {
+		was := stored.Readers[i]
+		for _, f := range []struct{ what, stored, own string }{
+			{"the name of reader " + fmt.Sprint(i), was.Name, own.Name},
+			{"the number of samples of reader " + own.Name, fmt.Sprint(was.Samples), fmt.Sprint(own.Samples)},
+			{"the fingerprint of the data of reader " + own.Name, was.Fingerprint, own.Fingerprint},
+			{"the plan of reader " + own.Name, was.Plan, own.Plan},
+		} {
+			if f.stored != f.own {
+				return &MismatchError{f.what, f.stored, f.own}
+			}
+		}
+	}
+	if slices.Equal(stored.Lines, p.Lines) {
+		return nil
+	}
+	for i, own := range p.Lines {
+		if i == len(stored.Lines) {
+			return &MismatchError{"the pipeline", "without", "with " + own}
+		}
+		if was := stored.Lines[i]; was != own {
+			return &MismatchError{"the pipeline", was, own}
+		}
+	}
+	return &MismatchError{"the pipeline", "with " + stored.Lines[len(p.Lines)], "without"}
+}
