@@ -25,7 +25,7 @@ func TestFingerprintDescribesTheDefinition(t *testing.T) {
 		g.Output("twice", w)
 	}
 	want := []string{
-		"kernels/1 " + runtime.GOARCH,
+		"kernels/1 " + runtime.GOARCH + engine,
 		"seed=7 exact_rgb=true on_error=skip",
 		"v0 int32 scalar = reader train",
 		"v1 int32 scalar = scale v0: by=2",
