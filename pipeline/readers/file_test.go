@@ -189,7 +189,7 @@ func TestFileRefusals(t *testing.T) {
 		is      error
 	}{
 		{"nothing given", FileOptions{}, []string{"readers.File: neither Root nor List is given"}, nil},
-		{"missing", FileOptions{Name: "train", Root: in("none")}, []string{"pipeline: train: Root: ", in("none"), "give a folder"}, fs.ErrNotExist},
+		{"missing", FileOptions{Name: "train", Root: in("none")}, []string{"pipeline: train: Root ", in("none"), "give a folder"}, fs.ErrNotExist},
 		{"a file as Root", FileOptions{Root: in("file.jpg")}, []string{in("file.jpg") + " is a file, not a folder"}, nil},
 		{"empty", FileOptions{Root: in("empty")}, []string{in("empty"), "holds no files", ".jpg"}, nil},
 		{"only others", FileOptions{Root: in("text")}, []string{in("text"), "only 1 others such as a/notes.txt", "Extensions"}, nil},

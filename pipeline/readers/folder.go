@@ -176,7 +176,11 @@ func explain(err error, root string) error {
 	if info, statErr := os.Stat(filepath.Clean(root)); statErr == nil && !info.IsDir() {
 		return fmt.Errorf("Root %s is a file, not a folder; give a folder of files or of one folder per class, or a list of files as List", filepath.Clean(root))
 	}
-	return fmt.Errorf("Root: %w; give a folder of files or of one folder per class", err)
+	var failed *fs.PathError
+	if errors.As(err, &failed) {
+		err = failed.Err
+	}
+	return fmt.Errorf("Root %s: %w; give a folder of files or of one folder per class", filepath.Clean(root), err)
 }
 
 func nothingFound(top *folder, subs []folder) error {
