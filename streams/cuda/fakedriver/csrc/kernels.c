@@ -1,0 +1,117 @@
+// The kernels of package kernels, compiled for the host: KERNEL_SOURCE is the file.
+// A thread of the GPU is a call; the variables that tell threads apart are
+// those of the thread that works for the stream.
+#include <math.h>
+#include "fake.h"
+
+static __thread struct {
+	unsigned x, y, z;
+} threadIdx, blockIdx, blockDim;
+
+#define KERNEL static void
+#include KERNEL_SOURCE
+
+#define POINTER(i) ((void *)l->argument[i])
+#define INT(i) ((int)l->argument[i])
+static float FLOAT_(const launch *l, int i) {
+	float f;
+	memcpy(&f, &l->argument[i], sizeof f);
+	return f;
+}
+#define FLOAT(i) FLOAT_(l, i)
+
+// RUN defines the function that runs a launch of KERNEL_NAME with the arguments.
+#define RUN(name, ...)                                                                                     \
+	static void run_##name(operation *o) {                                                             \
+		const launch *l = o->extra;                                                                \
+		blockDim.x = l->block[0], blockDim.y = l->block[1], blockDim.z = l->block[2];              \
+		for (blockIdx.z = 0; blockIdx.z < l->grid[2]; blockIdx.z++)                                \
+			for (blockIdx.y = 0; blockIdx.y < l->grid[1]; blockIdx.y++)                        \
+				for (blockIdx.x = 0; blockIdx.x < l->grid[0]; blockIdx.x++)                \
+					for (threadIdx.z = 0; threadIdx.z < l->block[2]; threadIdx.z++)    \
+						for (threadIdx.y = 0; threadIdx.y < l->block[1]; threadIdx.y++) \
+							for (threadIdx.x = 0; threadIdx.x < l->block[0]; threadIdx.x++) \
+								plankton_##name(__VA_ARGS__);              \
+	}
+
+#define CROP_ARGUMENTS                                                                                            \
+	POINTER(0), POINTER(1), POINTER(2), INT(3), INT(4), INT(5), INT(6), INT(7), INT(8), INT(9), FLOAT(10),    \
+		FLOAT(11), FLOAT(12), FLOAT(13), FLOAT(14), FLOAT(15), FLOAT(16), FLOAT(17), FLOAT(18), FLOAT(19), \
+		FLOAT(20), FLOAT(21)
+RUN(crop_mirror_normalize_float32, CROP_ARGUMENTS)
+RUN(crop_mirror_normalize_uint8, CROP_ARGUMENTS)
+#define ROWS_ARGUMENTS POINTER(0), POINTER(1), POINTER(2), POINTER(3), INT(4), INT(5), INT(6), INT(7), INT(8)
+RUN(resize_rows_uint8, ROWS_ARGUMENTS)
+RUN(resize_rows_float32, ROWS_ARGUMENTS)
+#define COLUMNS_ARGUMENTS POINTER(0), POINTER(1), POINTER(2), POINTER(3), INT(4), INT(5), INT(6), INT(7)
+RUN(resize_columns_uint8, COLUMNS_ARGUMENTS)
+RUN(resize_columns_float32, COLUMNS_ARGUMENTS)
+#define ONE_HOT_ARGUMENTS POINTER(0), POINTER(1), POINTER(2), (long long)l->argument[3], INT(4), INT(5), FLOAT(6), FLOAT(7)
+RUN(one_hot_int32, ONE_HOT_ARGUMENTS)
+RUN(one_hot_int64, ONE_HOT_ARGUMENTS)
+
+#define POINTERS3 8, 8, 8
+#define INTS7 4, 4, 4, 4, 4, 4, 4
+static const fake_kernel kernels[] = {
+	{"plankton_crop_mirror_normalize_float32", 22, {POINTERS3, INTS7, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4}, run_crop_mirror_normalize_float32},
+	{"plankton_crop_mirror_normalize_uint8", 22, {POINTERS3, INTS7, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4}, run_crop_mirror_normalize_uint8},
+	{"plankton_resize_rows_uint8", 9, {POINTERS3, 8, 4, 4, 4, 4, 4}, run_resize_rows_uint8},
+	{"plankton_resize_rows_float32", 9, {POINTERS3, 8, 4, 4, 4, 4, 4}, run_resize_rows_float32},
+	{"plankton_resize_columns_uint8", 8, {POINTERS3, 8, 4, 4, 4, 4}, run_resize_columns_uint8},
+	{"plankton_resize_columns_float32", 8, {POINTERS3, 8, 4, 4, 4, 4}, run_resize_columns_float32},
+	{"plankton_one_hot_int32", 8, {POINTERS3, 8, 4, 4, 4, 4}, run_one_hot_int32},
+	{"plankton_one_hot_int64", 8, {POINTERS3, 8, 4, 4, 4, 4}, run_one_hot_int64},
+};
+
+const fake_kernel *kernel_named(const char *name) {
+	for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
+		if (!strcmp(kernels[i].name, name)) return &kernels[i];
+	return 0;
+}
+
+// buffer declares that argument i is memory of size bytes, and makes its address
+// that of the contents.
+static CUresult buffer(operation *o, stream *s, int i, size_t size, int write) {
+	launch *l = o->extra;
+	memory *m = memory_at(l->argument[i], size);
+	if (!m) {
+		complain("%s: argument %d is no memory of %zu bytes", o->what, i, size);
+		return ILLEGAL_ADDRESS;
+	}
+	use(o, s, l->argument[i], size, write);
+	l->argument[i] = (uint64_t)m->bytes + (l->argument[i] - m->base);
+	return SUCCESS;
+}
+
+CUresult kernel_uses(const fake_kernel *k, operation *o, stream *s, const unsigned grid[3]) {
+	launch *l = o->extra;
+	size_t n = grid[2], size[4];
+	int last = 3;
+	if (strstr(k->name, "crop_mirror")) {
+		size[0] = n * INT(6) * INT(7) * INT(8) * (strstr(k->name, "uint8") ? 1 : 4);
+		size[1] = n * INT(3) * INT(4) * INT(5);
+		size[2] = n * sizeof(struct window);
+	} else if (strstr(k->name, "resize_rows")) {
+		last = 4;
+		size[0] = n * INT(5) * INT(8) * INT(7) * 4;
+		size[1] = n * INT(5) * INT(6) * INT(7) * (strstr(k->name, "uint8") ? 1 : 4);
+		size[2] = 4ul * INT(8);
+		size[3] = 4ul * INT(8) * INT(4);
+	} else if (strstr(k->name, "resize_columns")) {
+		last = 4;
+		size[0] = n * INT(7) * INT(6) * (strstr(k->name, "uint8") ? 1 : 4);
+		size[1] = n * INT(5) * INT(6) * 4;
+		size[2] = 4ul * INT(7);
+		size[3] = 4ul * INT(7) * INT(4);
+	} else {
+		size_t labels = l->argument[3] / INT(5);
+		size[0] = l->argument[3] * 4;
+		size[1] = labels * (strstr(k->name, "int64") ? 8 : 4);
+		size[2] = labels / INT(4);
+	}
+	for (int i = last - 1; i >= 0; i--) {
+		CUresult bad = buffer(o, s, i, size[i], i == 0);
+		if (bad) return bad;
+	}
+	return SUCCESS;
+}

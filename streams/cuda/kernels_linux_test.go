@@ -1,0 +1,237 @@
+package cuda_test
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/planktonml/plankton/internal/imaging"
+	"github.com/planktonml/plankton/streams/cuda"
+)
+
+// raw returns the memory of a slice.
+func raw[T any](s []T) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(*new(T))))
+}
+
+func view[T any](b []byte) []T {
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/int(unsafe.Sizeof(*new(T))))
+}
+
+// upload copies to new device memory, download from it to the heap. Both wait.
+func upload(t testing.TB, d *cuda.Device, b []byte) []byte {
+	mem := memory(t, d, len(b))
+	s := stream(t, d)
+	s.Do(on(func(q *cuda.Queue) error { return q.Copy(mem, b) }))
+	require.NoError(t, s.Close())
+	return mem
+}
+
+func download(t testing.TB, d *cuda.Device, mem []byte) []byte {
+	b := make([]byte, len(mem))
+	s := stream(t, d)
+	s.Do(on(func(q *cuda.Queue) error { return q.Copy(b, mem) }))
+	require.NoError(t, s.Close())
+	return b
+}
+
+func launch(t testing.TB, d *cuda.Device, fn func(q *cuda.Queue) error) {
+	s := stream(t, d)
+	s.Do(on(fn))
+	require.NoError(t, s.Close())
+}
+
+func randomBytes(rng *rand.Rand, n int) []byte {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = byte(rng.Uint32())
+	}
+	return b
+}
+
+// TestCropMirrorNormalizeEqualsTheHosts compares bits.
+func TestCropMirrorNormalizeEqualsTheHosts(t *testing.T) {
+	onEachOpen(t, func(t *testing.T, d *cuda.Device) {
+		rng := rand.New(rand.NewPCG(1, 1))
+		for range 60 {
+			p := cuda.CropMirrorNormalize{
+				N: 1 + rng.IntN(5), SrcH: 1 + rng.IntN(40), SrcW: 1 + rng.IntN(40), SrcC: 1 + rng.IntN(4),
+				H: 1 + rng.IntN(40), W: 1 + rng.IntN(70), Planar: rng.IntN(2) == 0, Uint8: rng.IntN(2) == 0,
+			}
+			p.C = p.SrcC + rng.IntN(5-p.SrcC)
+			spec := imaging.CMNSpec{H: p.H, W: p.W, DstCHW: p.Planar, DstC: p.C, Scale: 1 + rng.Float32(), Shift: rng.Float32() - 0.5}
+			to, size := imaging.Float32, 4
+			if p.Uint8 {
+				to, size = imaging.Uint8, 1
+			}
+			fill := rng.Float32() * 300
+			spec.Fill = []float32{fill}
+			for c := range p.SrcC {
+				spec.Mean = append(spec.Mean, rng.Float32()*100)
+				spec.Std = append(spec.Std, rng.Float32()+0.5)
+				p.Scale[c] = spec.Scale / spec.Std[c]
+				p.Bias[c] = spec.Shift - float32(spec.Mean[c]*p.Scale[c])
+			}
+			p.Fill = [4]float32{fill, fill, fill, fill}
+
+			pictures := randomBytes(rng, p.N*p.SrcH*p.SrcW*p.SrcC)
+			windows := make([]cuda.Window, p.N)
+			sample := p.H * p.W * p.C * size
+			want := make([]byte, p.N*sample)
+			var work imaging.CropMirrorNormalizer
+			for i := range windows {
+				if i > 0 && rng.IntN(4) == 0 {
+					continue // not valid: zero
+				}
+				w := cuda.Window{Y: int32(rng.IntN(60) - 30), X: int32(rng.IntN(60) - 30), Mirror: int32(rng.IntN(2)), Valid: 1}
+				if rng.IntN(2) == 0 { // inside as far as the sizes allow
+					w.Y, w.X = int32(rng.IntN(max(p.SrcH-p.H, 0)+1)), int32(rng.IntN(max(p.SrcW-p.W, 0)+1))
+				}
+				windows[i] = w
+				spec.Y, spec.X, spec.Mirror = int(w.Y), int(w.X), w.Mirror != 0
+				n := p.SrcH * p.SrcW * p.SrcC
+				src := imaging.Image{Pix: pictures[i*n:][:n], Type: imaging.Uint8, H: p.SrcH, W: p.SrcW, C: p.SrcC}
+				require.NoError(t, work.Apply(want[i*sample:][:sample], to, &src, &spec))
+			}
+			dst, src, at := memory(t, d, len(want)), upload(t, d, pictures), upload(t, d, raw(windows))
+			launch(t, d, func(q *cuda.Queue) error { return q.CropMirrorNormalize(dst, src, at, &p) })
+			require.Equal(t, want, download(t, d, dst), "%+v, windows %v", p, windows)
+		}
+	})
+}
+
+// triangle returns the weights of a linear filter that widens when it shrinks, in
+// float64, in a form that shares nothing with the host's.
+func triangle(in, out int) (n int, first []int32, weight []float32) {
+	scale := float64(in) / float64(out)
+	radius := max(scale, 1)
+	n = min(2*int(math.Ceil(radius))+1, in)
+	for i := range out {
+		centre := (float64(i)+0.5)*scale - 0.5
+		at := min(max(int(math.Ceil(centre-radius)), 0), in-n)
+		w, sum := make([]float64, n), 0.0
+		for k := int(math.Ceil(centre - radius)); float64(k) < centre+radius; k++ {
+			v := 1 - math.Abs(float64(k)-centre)/radius
+			w[min(max(k, 0), in-1)-at] += v
+			sum += v
+		}
+		first = append(first, int32(at))
+		for _, v := range w {
+			weight = append(weight, float32(v/sum))
+		}
+	}
+	return n, first, weight
+}
+
+func TestResizeEqualsTheHosts(t *testing.T) {
+	onEachOpen(t, func(t *testing.T, d *cuda.Device) {
+		rng := rand.New(rand.NewPCG(2, 2))
+		for range 40 {
+			p := cuda.Resize{
+				N: 1 + rng.IntN(3), SrcH: 1 + rng.IntN(40), SrcW: 1 + rng.IntN(40), H: 1 + rng.IntN(40), W: 1 + rng.IntN(300), C: 1 + rng.IntN(4),
+				Float32: rng.IntN(2) == 0, SrcFloat32: rng.IntN(2) == 0,
+			}
+			upTaps := func(in, out int) cuda.Taps {
+				n, first, weight := triangle(in, out)
+				return cuda.Taps{N: n, First: upload(t, d, raw(first)), Weight: upload(t, d, raw(weight))}
+			}
+			p.Rows, p.Cols = upTaps(p.SrcW, p.W), upTaps(p.SrcH, p.H)
+			to, size := imaging.Uint8, 1
+			if p.Float32 {
+				to, size = imaging.Float32, 4
+			}
+			n := p.SrcH * p.SrcW * p.C
+			pictures, from := randomBytes(rng, p.N*n), imaging.Uint8
+			if p.SrcFloat32 {
+				floats := make([]float32, p.N*n)
+				for i := range floats {
+					floats[i] = rng.Float32() * 255
+				}
+				pictures, from, n = raw(floats), imaging.Float32, 4*n
+			}
+			spec := imaging.ResizeSpec{Size: [2]float64{float64(p.H), float64(p.W)}}
+			plan, err := spec.Resolve(p.SrcH, p.SrcW)
+			require.NoError(t, err)
+			sample := p.H * p.W * p.C * size
+			want := make([]byte, p.N*sample)
+			var work imaging.Resampler
+			for i := range p.N {
+				src := imaging.Image{Pix: pictures[i*n:][:n], Type: from, H: p.SrcH, W: p.SrcW, C: p.C}
+				require.NoError(t, work.Resize(want[i*sample:][:sample], to, &src, plan))
+			}
+			dst, src := memory(t, d, len(want)), upload(t, d, pictures)
+			launch(t, d, func(q *cuda.Queue) error {
+				scratch, err := q.Alloc(p.Scratch())
+				return errors.Join(err, q.Resize(dst, src, scratch, &p), q.Free(scratch))
+			})
+			got := download(t, d, dst)
+			for i := range want {
+				if !p.Float32 {
+					require.InDelta(t, want[i], got[i], 1)
+				} else if i%4 == 0 {
+					require.InDelta(t, view[float32](want[i:][:4])[0], view[float32](got[i:][:4])[0], 2e-3)
+				}
+			}
+		}
+	})
+}
+
+func TestOneHotEqualsTheHosts(t *testing.T) {
+	onEachOpen(t, func(t *testing.T, d *cuda.Device) {
+		rng := rand.New(rand.NewPCG(3, 3))
+		for range 40 {
+			p := cuda.OneHot{N: 1 + rng.IntN(20), Labels: 1 + rng.IntN(3), Classes: 1 + rng.IntN(30), Int64: rng.IntN(2) == 0, On: rng.Float32(), Off: rng.Float32()}
+			valid, labels := make([]byte, p.N), make([]int64, p.N*p.Labels)
+			for i := range labels {
+				labels[i] = int64(rng.IntN(p.Classes+4) - 2)
+			}
+			want := make([]float32, len(labels)*p.Classes)
+			require.NoError(t, imaging.OneHot(want, labels, p.Classes, 1, p.On, p.Off))
+			for i := range valid {
+				if valid[i] = byte(rng.IntN(2)); valid[i] == 0 {
+					clear(want[i*p.Labels*p.Classes:][:p.Labels*p.Classes])
+				}
+			}
+			mem := raw(labels)
+			if !p.Int64 {
+				short := make([]int32, len(labels))
+				for i, l := range labels {
+					short[i] = int32(l)
+				}
+				mem = raw(short)
+			}
+			dst, src, mask := memory(t, d, 4*len(want)), upload(t, d, mem), upload(t, d, valid)
+			launch(t, d, func(q *cuda.Queue) error { return q.OneHot(dst, src, mask, &p) })
+			require.Equal(t, want, view[float32](download(t, d, dst)))
+		}
+	})
+}
+
+// TestKernelsRefuse gives kernels memory and sizes that do not fit.
+func TestKernelsRefuse(t *testing.T) {
+	onEachOpen(t, func(t *testing.T, d *cuda.Device) {
+		mem := memory(t, d, 4000)
+		for want, call := range map[string]func(q *cuda.Queue) error{
+			"5 channels from 3": func(q *cuda.Queue) error {
+				return q.CropMirrorNormalize(mem, mem, mem, &cuda.CropMirrorNormalize{N: 1, SrcH: 1, SrcW: 1, SrcC: 3, H: 1, W: 1, C: 5})
+			},
+			"0 samples": func(q *cuda.Queue) error {
+				return q.CropMirrorNormalize(mem, mem, mem, &cuda.CropMirrorNormalize{SrcH: 1, SrcW: 1, SrcC: 3, H: 1, W: 1, C: 3})
+			},
+			"[4000 4000 4000] bytes": func(q *cuda.Queue) error {
+				return q.OneHot(mem, mem, mem, &cuda.OneHot{N: 4, Labels: 1, Classes: 10})
+			},
+			"outputs of 2 taps": func(q *cuda.Queue) error {
+				return q.Resize(mem[:4], mem[:1], mem[:4], &cuda.Resize{N: 1, SrcH: 1, SrcW: 1, H: 1, W: 1, C: 1, Float32: true, Rows: cuda.Taps{N: 2}})
+			},
+		} {
+			s := stream(t, d)
+			s.Do(on(call))
+			require.ErrorContains(t, s.Close(), want)
+		}
+	})
+}

@@ -1,0 +1,15 @@
+package streamtest
+
+import (
+	"testing"
+
+	"github.com/planktonml/plankton/streams"
+)
+
+func TestHostConforms(t *testing.T) {
+	Conform(t, func(*testing.T) streams.Device { return streams.NewHost() })
+}
+
+func TestDeviceConforms(t *testing.T) {
+	Conform(t, func(*testing.T) streams.Device { return New(1) })
+}
