@@ -30,6 +30,10 @@ func (b *Buffer) Resize(p *Pool, n int) ([]byte, error) {
 	return b.mem[:n:n], nil
 }
 
+// Fit frees host memory most of which a request of n bytes would not need, by the
+// pool's shrink threshold, at once: for who needs the memory more than the time of an allocation.
+func (b *Buffer) Fit(n int) { b.shrink(n) }
+
 // Reserve makes room for n bytes. The buffer never shrinks below that, until
 // Free.
 func (b *Buffer) Reserve(p *Pool, n int) error {
@@ -64,17 +68,23 @@ func (b *Buffer) Trim() {
 	if b.uses++; b.uses < Window {
 		return
 	}
-	top := b.top
+	b.least = b.shrink(b.top)
 	b.top, b.uses = 0, 0
+}
+
+// shrink frees the memory if n bytes need little of it. It returns what they need in that
+// case, else 0.
+func (b *Buffer) shrink(n int) int {
 	if b.pool == nil || b.pool.opt.Kind != Host {
-		return
+		return 0
 	}
 	r := b.pool.currentRules()
-	need := max(scaled(top, r.HostGrowthFactor), b.floor)
-	if float64(need) < r.HostShrinkThreshold*float64(len(b.mem)) {
-		b.drop()
-		b.least = need
+	need := max(scaled(n, r.HostGrowthFactor), b.floor)
+	if float64(need) >= r.HostShrinkThreshold*float64(len(b.mem)) {
+		return 0
 	}
+	b.drop()
+	return need
 }
 
 // Free gives the memory back and forgets what the buffer was presized to.

@@ -13,7 +13,10 @@ import (
 // overwrite it.
 //
 // Methods that take the name of an output panic if there is none of that name,
-// or if it has another element type than the method returns.
+// or if it has another element type than the method returns. After the release they
+// panic with ErrReleased, as long as the memory is not in use for another batch; what
+// they returned before shows what that holds then. Builds with the tag
+// invariants overwrite it at the release, floats with NaN.
 type Batch struct {
 	p           *Pipeline
 	seq         int64
@@ -65,11 +68,17 @@ func newBatch(r *hostRegion) (*Batch, error) {
 		if out.spec.Dense() {
 			o.rowBytes = out.spec.rowBytes()
 			var err error
-			if o.dense, err = o.buf.Resize(p.pool, n*o.rowBytes); err != nil {
+			if o.alias != i && b.onDevice(i) { // the host could not copy it
+				o.dense = b.outs[o.alias].dense
+				continue
+			}
+			if o.dense, err = o.buf.Resize(p.poolOf(out.kind), n*o.rowBytes); err != nil {
 				b.free()
 				return nil, err
 			}
-			clear(o.dense)
+			if !b.onDevice(i) {
+				clear(o.dense)
+			}
 		} else {
 			var err error
 			if o.ragged, err = r.newRagged(p.hints[out.value]); err != nil {
@@ -128,6 +137,9 @@ func (b *Batch) void(row int) {
 	b.mask[row] = false
 	for i := range b.outs {
 		o := &b.outs[i]
+		if b.onDevice(i) { // its operator comes later, and sees the mask
+			continue
+		}
 		if o.dense != nil {
 			clear(o.row(row))
 			continue
@@ -143,6 +155,9 @@ func (b *Batch) void(row int) {
 func (b *Batch) replace(row, from int) {
 	for i := range b.outs {
 		o := &b.outs[i]
+		if b.onDevice(i) {
+			continue
+		}
 		if o.dense != nil {
 			copy(o.row(row), o.row(from))
 		} else if err := o.ragged[row].CopyFrom(&o.ragged[from]); err != nil {
@@ -197,7 +212,7 @@ func (b *Batch) Retain() { b.refs.Add(1) }
 func (b *Batch) Release() {
 	switch n := b.refs.Add(-1); {
 	case n < 0:
-		panic("pipeline: a batch was released more often than it was taken")
+		panic(fmt.Errorf("%w: it was released more often than it was taken", ErrReleased))
 	case n == 0:
 		res := b.result // the batch may be in use again before Release returns
 		b.consumer.released(b)
@@ -248,7 +263,7 @@ func (b *Batch) Shape(name string) []int { return b.out(name).shape }
 // DType returns the element type of an output.
 func (b *Batch) DType(name string) DType { return b.p.outputs[b.index(name)].spec.DType }
 
-// Bytes returns the memory of a dense output.
+// Bytes returns the memory of a dense output; see OnDevice.
 func (b *Batch) Bytes(name string) []byte {
 	o := b.out(name)
 	if o.dense == nil {
@@ -290,6 +305,9 @@ func typed[T Element](b *Batch, name string, want DType) []T {
 func (b *Batch) out(name string) *batchOutput { return &b.outs[b.index(name)] }
 
 func (b *Batch) index(name string) int {
+	if b.refs.Load() <= 0 {
+		panic(ErrReleased)
+	}
 	i := b.p.output(name)
 	if i < 0 {
 		panic(fmt.Sprintf("pipeline: no output %q; the outputs are %q", name, b.p.Outputs()))

@@ -35,7 +35,8 @@ type BatchOp struct {
 type BatchKernel interface {
 	// Run reads in and writes out, for all rows; rows that are not valid are
 	// zero and may be left out. The context is that of the operator's stream,
-	// nil for one on the host.
+	// nil for one on the host. An output in the memory of a device must be zero
+	// in rows that are not valid: nobody else can clear them.
 	Run(c *streams.Context, in, out []BatchTensor) error
 }
 
@@ -46,7 +47,9 @@ type BatchKernelFunc func(c *streams.Context, in, out []BatchTensor) error
 func (f BatchKernelFunc) Run(c *streams.Context, in, out []BatchTensor) error { return f(c, in, out) }
 
 // BatchTensor is one value of a whole batch: the samples one after the other.
-// The memory is the batch's.
+// The memory is the batch's: of the host; page-locked where an operator of a
+// device reads it; or, for what such an operator writes, of the device, an address
+// and a length.
 type BatchTensor struct {
 	Spec Spec   // of one sample
 	Mask []bool // which rows are valid
@@ -206,7 +209,7 @@ func (r *hostRegion) batchKernel(i int, kernel BatchKernel) executor.KernelFunc 
 // become zero, and outputs that show a value a second time get it.
 func (b *Batch) settle() {
 	for i := range b.outs {
-		if !b.p.batchMade(i) {
+		if !b.p.batchMade(i) || b.onDevice(i) {
 			continue
 		}
 		o := &b.outs[i]

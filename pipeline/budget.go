@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"errors"
+	"slices"
 	"sync"
 
 	"github.com/planktonml/plankton/memstats"
@@ -33,22 +34,30 @@ import (
 // For that, batches are finished in order: one whose rows are done stays open
 // while an older one is at work.
 //
+// Ragged rows go by the shrink threshold at every sample here, so that a batch takes
+// what its samples need and not what the largest of them would.
+//
 // A sequence cannot be read again. What its reader delivers is taken whether it
-// fits or not, and kept for a sample that gives up; finished rows stay.
+// fits or not, and kept for a sample that gives up. As finished rows cannot be made again either, no batch of ragged
+// outputs is begun before the one in front of it is finished.
 type arbiter struct {
 	r     *hostRegion
 	fixed int64 // bytes of dense outputs
 	free  *memstats.Budget
 	share int64 // bytes of scratch that a worker may keep from sample to sample
 
+	sequence bool // samples cannot be read again
+	oneByOne bool // no batch begins before the one in front of it is finished
+
 	mu      sync.Mutex
 	changed sync.Cond
 	claims  []claim // by worker
 	parked  bool
-	asking  bool  // the consumer waits for a batch
-	next    int64 // the oldest unfinished batch
-	lent    int64 // batches that were finished and have not come back
-	fresh   int64 // the sample that begins anew, -1 for none
+	asking  bool           // the consumer waits for a batch
+	next    int64          // the oldest unfinished batch
+	lent    int64          // batches that were finished and have not come back
+	fresh   int64          // the sample that begins anew, -1 for none
+	again   map[int64]bool // samples that are to be made again and are not begun
 	kept    map[int64][]Tensor
 	failure error // ended the run
 }
@@ -66,19 +75,21 @@ var errGaveUp = errors.New("the sample gives its memory to an older one and is m
 
 func newArbiter(r *hostRegion) *arbiter {
 	p := r.p
-	a := &arbiter{r: r, fixed: p.denseBytes(), claims: make([]claim, p.maxWorkers()), kept: map[int64][]Tensor{}}
+	a := &arbiter{r: r, fixed: p.denseBytes(), claims: make([]claim, p.maxWorkers()), again: map[int64]bool{}, kept: map[int64][]Tensor{}}
 	a.free = memstats.NewBudget(p.opt.MemoryBudget - a.fixed)
 	a.share = a.free.Limit() / int64(2*len(a.claims))
 	a.changed.L = &a.mu
+	a.sequence = p.readers[0].Sequence != nil
+	a.oneByOne = a.sequence && slices.ContainsFunc(p.outputs, func(o output) bool { return !o.spec.Dense() })
 	a.reset()
 	return a
 }
 
-// denseBytes returns what the dense outputs of all batches take.
+// denseBytes returns what the dense outputs of all batches take of the host.
 func (p *Pipeline) denseBytes() int64 {
 	var n int64
 	for i, o := range p.outputs {
-		if o.spec.Dense() {
+		if o.spec.Dense() && o.kind != memstats.Device {
 			n += int64(p.opt.BatchSize) * int64(p.outputs[i].spec.rowBytes())
 		}
 	}
@@ -93,6 +104,7 @@ func (a *arbiter) reset() {
 		a.claims[i] = claim{sample: -1}
 	}
 	a.next, a.lent, a.fresh, a.failure = 0, 0, -1, nil
+	clear(a.again)
 	for sample := range a.kept {
 		a.forget(sample)
 	}
@@ -103,26 +115,67 @@ func (a *arbiter) sample(seq int64, row int) int64 {
 	return seq*int64(a.r.p.opt.BatchSize) + int64(row)
 }
 
-// begin makes a worker begin a sample, once no older one waits. False means that
-// the workers are being parked.
-func (a *arbiter) begin(w *worker, sample int64) bool {
+// begin makes a worker begin a sample of a batch, once no older sample waits. False
+// means that the workers are being parked.
+func (a *arbiter) begin(w *worker, b *Batch, row int) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for !a.parked && a.olderWaits(sample) {
-		a.changed.Wait()
+	sample := a.sample(b.seq, row)
+	kept, read := a.kept[sample]
+	w.gate.forced = a.sequence && !read
+	if !w.gate.forced { // else the samples behind it wait for their turn
+		if a.mustWait(sample) {
+			began := now()
+			for !a.parked && a.mustWait(sample) {
+				a.changed.Wait()
+			}
+			w.at = 0
+			w.rec.waitedMemory(now() - began)
+		}
+		if a.parked {
+			a.again[sample] = true
+			return false
+		}
 	}
-	if a.parked {
-		return false
-	}
+	delete(a.again, sample)
 	a.claims[w.gate.worker] = claim{sample: sample}
 	if sample == a.fresh {
 		w.release()
+		b.freeRow(row)
 	}
-	if kept, ok := a.kept[sample]; ok {
+	if read {
 		w.kept = kept
 		delete(a.kept, sample)
 	}
 	return true
+}
+
+// admit lets a sample go on that a sequence has delivered, once no older one waits.
+func (a *arbiter) admit(w *worker) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	w.gate.forced = false
+	c := &a.claims[w.gate.worker]
+	if a.mustWait(c.sample) {
+		began := now()
+		c.want = 1 // whatever it is going to be
+		a.changed.Broadcast()
+		for !a.parked && !c.yield && a.mustWait(c.sample) {
+			a.changed.Wait()
+		}
+		c.want = 0
+		w.rec.waitedMemory(now() - began)
+	}
+	if a.parked || c.yield {
+		c.gaveUp = true
+		return errGaveUp
+	}
+	return nil
+}
+
+// mustWait reports whether a sample may not begin yet.
+func (a *arbiter) mustWait(sample int64) bool {
+	return a.olderWaits(sample) || a.oneByOne && sample/int64(a.r.p.opt.BatchSize) != a.next
 }
 
 // end ends what begin began. It reports whether the sample gave up and is to be
@@ -136,6 +189,7 @@ func (a *arbiter) end(w *worker, b *Batch, row int, good bool) (again bool) {
 	*c = claim{sample: -1}
 	switch {
 	case again:
+		a.again[sample] = true
 		if kept := w.keep(); kept != nil {
 			a.kept[sample] = kept
 		}
@@ -227,9 +281,11 @@ func (a *arbiter) settle(c *claim) (moved bool, err error) {
 	if a.revoke(c.sample) {
 		return true, nil
 	}
-	if a.fresh >= 0 && a.fresh < c.sample { // which is still to begin
-		c.yield = true
-		return true, nil
+	for sample := range a.again {
+		if sample < c.sample { // for whom this worker may be the only one that is left
+			c.yield = true
+			return true, nil
+		}
 	}
 	if c.sample != a.fresh {
 		a.fresh = c.sample
@@ -241,14 +297,15 @@ func (a *arbiter) settle(c *claim) (moved bool, err error) {
 	if alone+c.want > a.free.Limit() {
 		return false, a.explain(&memstats.BudgetError{Need: c.want, Used: alone, Limit: a.free.Limit()})
 	}
-	if a.lent > 0 && !(a.asking && int64(a.r.consumer.held.Load()) == a.lent) {
-		return false, nil
+	seq := c.sample / int64(a.r.p.opt.BatchSize)
+	if seq != a.next || a.lent > 0 && !(a.asking && int64(a.r.consumer.held.Load()) == a.lent) {
+		return false, nil // an older batch is about to be finished or to come back
 	}
 	a.failure = &BatchBudgetError{
 		Held: int(a.lent),
 		Err:  a.explain(&memstats.BudgetError{Need: c.want, Used: a.free.Used(), Limit: a.free.Limit()}),
 	}
-	a.r.call(c.sample / int64(a.r.p.opt.BatchSize)).err = a.failure
+	a.r.call(seq).err = a.failure
 	return false, a.failure
 }
 
@@ -278,25 +335,25 @@ func (a *arbiter) freeIdle() bool {
 	return a.free.Used() < used
 }
 
-// revoke frees the finished rows that are younger than a sample and puts
-// them back to be made again. It reports whether there were any.
+// revoke frees the rows that no worker has begun, which hold what an earlier batch
+// has left there, and finished ones that are younger than the only sample at work; those
+// it puts back to be made again. It reports whether there was anything to free.
 func (a *arbiter) revoke(sample int64) (any bool) {
-	for _, s := range a.r.seqs {
-		if s != nil {
-			return false
-		}
-	}
 	for i := range a.r.calls {
 		c := &a.r.calls[i]
 		if c.node == nil {
 			continue
 		}
 		for row, settled := range c.batch.settled {
-			if settled && a.sample(c.batch.seq, row) > sample && c.batch.freeRow(row) {
-				c.batch.settled[row] = false
-				c.done = false
+			at := a.sample(c.batch.seq, row)
+			if at == sample || settled && (at < sample || a.sequence) || !c.batch.freeRow(row) {
+				continue
+			}
+			any = true
+			if settled {
+				c.batch.settled[row], c.done = false, false
+				a.again[at] = true
 				a.r.engine.Again(c.batch.seq, row)
-				any = true
 			}
 		}
 	}
@@ -342,10 +399,23 @@ func (a *arbiter) set(flag *bool, to bool) {
 	a.mu.Unlock()
 }
 
-// armed notes that a batch is in use.
+// use notes that a batch is to be made.
+func (a *arbiter) use(b *Batch) {
+	a.mu.Lock()
+	b.idle = false
+	a.mu.Unlock()
+}
+
+// void is Batch.void, for a row whose memory may be wanted by others.
+func (a *arbiter) void(b *Batch, row int) {
+	a.mu.Lock()
+	b.void(row)
+	a.mu.Unlock()
+}
+
+// armed notes that the rows of a batch can be made.
 func (a *arbiter) armed(c call) {
 	a.mu.Lock()
-	c.batch.idle = false
 	clear(c.batch.settled)
 	*a.r.call(c.batch.seq) = c
 	a.mu.Unlock()
@@ -368,6 +438,7 @@ func (a *arbiter) pop() (call, bool) {
 	}
 	*a.r.call(a.next) = call{}
 	a.next++
+	a.changed.Broadcast()
 	if c.err == nil {
 		a.lent++
 	}

@@ -11,6 +11,9 @@ var (
 	// ErrBusy is returned when a pipeline already has an owner: a loader, or a
 	// run that is not over.
 	ErrBusy = errors.New("pipeline: in use")
+	// ErrReleased is returned, or the value of a panic where there is no error to
+	// return, when a batch is used that was released.
+	ErrReleased = errors.New("pipeline: the batch was released")
 	// ErrTooManyBad is returned when more samples failed than the options allow.
 	ErrTooManyBad = errors.New("pipeline: too many bad samples")
 )

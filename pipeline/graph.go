@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/planktonml/plankton/memstats"
 )
 
 // Graph collects the readers, operators and outputs of a pipeline while its
@@ -129,6 +131,7 @@ type output struct {
 	name  string
 	value int
 	spec  Spec
+	kind  memstats.Kind // of its memory
 }
 
 // Options returns the options of the pipeline that is being built.
@@ -211,5 +214,5 @@ func (g *Graph) Output(name string, v Value) {
 			return
 		}
 	}
-	g.outputs = append(g.outputs, output{name, v.id, g.values[v.id].spec})
+	g.outputs = append(g.outputs, output{name: name, value: v.id, spec: g.values[v.id].spec})
 }

@@ -96,7 +96,7 @@ func (w *worker) reserved() (n int64) {
 // keep takes over what a sequence has delivered for the sample that gives up,
 // nil if the pipeline reads sources or the sample was not read yet.
 func (w *worker) keep() []Tensor {
-	for i := range w.steps[:w.at] {
+	for i := range w.steps[:w.at+1] {
 		s := &w.steps[i]
 		if s.kind != noControl || s.kernel != nil || w.p.readers[s.reader].Sequence == nil {
 			continue
@@ -168,7 +168,9 @@ func (b *Batch) trim() {
 // invariants.
 func (b *Batch) poison() {
 	for i := range b.outs {
-		memstats.Poison(b.outs[i].dense)
+		if !b.onDevice(i) {
+			memstats.Poison(b.outs[i].dense)
+		}
 		for row := range b.outs[i].ragged {
 			memstats.Poison(b.outs[i].ragged[row].data)
 		}
@@ -198,6 +200,9 @@ func (p *Pipeline) setMemory() error {
 		return err
 	}
 	p.pool = pool
+	if p.devicePools, err = newDevicePools(o.Device, rules); err != nil {
+		return err
+	}
 	if dense := p.denseBytes(); o.MemoryBudget > 0 && dense > o.MemoryBudget {
 		return fmt.Errorf("MemoryBudget is %d bytes, but the dense outputs of %d batches alone take %d; raise it, or lower BatchSize or PrefetchDepth",
 			o.MemoryBudget, p.slots(), dense)
@@ -250,11 +255,15 @@ func (p *Pipeline) nodeNames() []string {
 	return names
 }
 
-// memory describes the options that concern memory, for Options.String.
-func (o *Options) memory() string {
+// resources describes the options that concern memory and processors, for
+// Options.String.
+func (o *Options) resources() string {
 	var b strings.Builder
 	if o.MemoryBudget > 0 {
 		fmt.Fprintf(&b, ", at most %d bytes", o.MemoryBudget)
+	}
+	if o.SetAffinity {
+		b.WriteString(", pinned")
 	}
 	return b.String()
 }

@@ -62,6 +62,17 @@ type Options struct {
 	// heap.
 	Allocator memstats.Allocator
 
+	// SetAffinity ties worker i to the i-th CPU of AffinityMask and those beyond
+	// its end to the CPUs that CPUsNearDevice names, on a thread of its own; threads
+	// that C libraries start in an operator inherit it. Linux only.
+	SetAffinity bool
+	// AffinityMask lists CPUs; default what the environment variable
+	// PLANKTON_AFFINITY_MASK or DALI_AFFINITY_MASK lists, as in 3,5,6,10, else none.
+	AffinityMask []int
+	// CPUsNearDevice finds out which CPUs have the shortest way to the device;
+	// default all that the process may run on.
+	CPUsNearDevice func() ([]int, error)
+
 	// Autotune changes the number of workers and the prefetch depth while the
 	// pipeline runs, from Workers and PrefetchDepth on; nil leaves them. Results
 	// stay the same, bit for bit.
@@ -154,7 +165,7 @@ func (o Options) String() string {
 	if o.MaxBadShare > 0 {
 		s += fmt.Sprintf(", at most %g %% bad", 100*o.MaxBadShare)
 	}
-	s += o.memory()
+	s += o.resources()
 	if o.Autotune != nil {
 		s += ", " + o.Autotune.String()
 	}

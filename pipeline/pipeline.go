@@ -13,23 +13,28 @@ import (
 
 // Pipeline is a compiled pipeline. It has one owner at a time, a loader.
 type Pipeline struct {
-	opt      Options
-	readers  []*Reader
-	batchOps []batchNode
-	nodes    []node // in the order of execution, fused, without what nobody needs
-	values   []value
-	outputs  []output
-	shown    int // outputs that have a name; the others are inputs of batchOps
-	grain    int
-	pool     *memstats.Pool
-	hints    []int // bytes that buffers are presized to, by value
+	opt         Options
+	readers     []*Reader
+	batchOps    []batchNode
+	nodes       []node // in the order of execution, fused, without what nobody needs
+	values      []value
+	outputs     []output
+	shown       int // outputs that have a name; the others are inputs of batchOps
+	grain       int
+	pool        *memstats.Pool
+	devicePools map[memstats.Kind]*memstats.Pool // page-locked and device memory of Options.Device, if it has any
+	hints       []int                            // bytes that buffers are presized to, by value
 
 	fingerprint []string
 
 	latest atomic.Pointer[hostRegion] // of the latest run, nil before the first
 
+	cpus [][]int // that each worker may run on; nil for any
+	bare *bare   // the run without an iterator, nil before the first
+
 	mu    sync.Mutex
 	owned bool
+	mode  mode // how the pipeline is run, empty before the first use
 }
 
 // New runs define, which adds readers, operators and outputs to a graph, and
@@ -65,7 +70,10 @@ func New(o Options, define func(*Graph)) (*Pipeline, error) {
 	if slices.ContainsFunc(p.readers, func(r *Reader) bool { return r.Source == nil }) {
 		p.grain = 1
 	}
-	if err := p.setMemory(); err != nil {
+	if err := p.placeOutputs(); err != nil {
+		return nil, err
+	}
+	if err := errors.Join(p.setMemory(), p.setAffinity()); err != nil {
 		return nil, &BuildError{Op: "options", Err: err}
 	}
 	return p, nil

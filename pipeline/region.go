@@ -99,7 +99,20 @@ func (r *hostRegion) start(ctx context.Context, feed Feed) (err error) {
 		if r.p.opt.Events.WorkerWaited != nil {
 			c.Waited = r.waited
 		}
+		var pins *pinner
+		if r.p.cpus != nil {
+			pins = newPinner(r.p.cpus)
+			c.Start = pins.pin
+		}
 		r.engine = region.New(c)
+		if pins != nil {
+			if err := pins.wait(); err != nil {
+				r.engine.Close()
+				r.engine = nil
+				r.freeBatches()
+				return err
+			}
+		}
 		r.engine.SetWorkers(r.p.opt.Workers)
 		r.running.Store(true)
 	}
@@ -142,6 +155,9 @@ func (r *hostRegion) begin(_ context.Context, c *executor.Call) error {
 			return err
 		}
 		r.batches[c.Slot()] = b
+	}
+	if r.arbiter != nil {
+		r.arbiter.use(b)
 	}
 	b.slot = c.Slot()
 	b.begin(seq, epoch, step)
@@ -247,13 +263,13 @@ func (r *hostRegion) row(worker int, seq int64, row int) {
 		}
 		index, ok := r.feed.Sample(i, b.epoch, b.step, row)
 		if !ok {
-			b.void(row)
+			r.void(b, row)
 			return
 		}
 		idx[i] = index
 	}
 	b.ids[row] = idx[0]
-	if r.arbiter != nil && !r.arbiter.begin(w, r.arbiter.sample(b.seq, row)) {
+	if r.arbiter != nil && !r.arbiter.begin(w, b, row) {
 		r.engine.Again(b.seq, row)
 		return
 	}
@@ -267,7 +283,7 @@ func (r *hostRegion) row(worker int, seq int64, row int) {
 		w.rec.made()
 	case errors.Is(err, errEnd):
 		b.ids[row] = -1
-		b.void(row)
+		r.void(b, row)
 	default:
 		n := &r.p.nodes[w.at]
 		reader := max(n.reader, 0)
@@ -294,9 +310,18 @@ func (r *hostRegion) waited(worker int, since time.Time) {
 	r.p.opt.Events.WorkerWaited(WaitEvent{Start: since, Duration: time.Since(since), Worker: worker})
 }
 
+// void makes a row not valid.
+func (r *hostRegion) void(b *Batch, row int) {
+	if r.arbiter != nil {
+		r.arbiter.void(b, row)
+	} else {
+		b.void(row)
+	}
+}
+
 // failed records the error of a row: of what a reader delivered, or of what an
 // operator made of it. The row is void until a policy says otherwise.
 func (r *hostRegion) failed(b *Batch, row, reader int, index int64, op string, err error) {
 	b.errs[row] = &SampleError{Source: r.p.readers[reader].describe(index), Index: index, Op: op, Err: err}
-	b.void(row)
+	r.void(b, row)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/planktonml/plankton/executor"
 )
@@ -43,6 +42,8 @@ type Runner struct {
 	bad    int64
 	closed bool
 
+	scheduled int64 // batches that may be begun in all; 0 is no limit
+
 	tuner       *tuner // nil without Autotune
 	seen        Stats  // of the tuner's last look
 	looked      int64
@@ -51,7 +52,19 @@ type Runner struct {
 
 // NewRunner makes the caller the pipeline's owner. No worker starts and
 // nothing is read before Next.
+//
+// It is a *ModeError if the pipeline was run without an iterator before.
 func (p *Pipeline) NewRunner(feed Feed) (*Runner, error) {
+	if in := p.input(); in != nil {
+		return nil, fmt.Errorf("pipeline: input %q is fed run by run: use Run or ScheduleRun, not an iterator", in.name)
+	}
+	if err := p.adopt(modeIterator); err != nil {
+		return nil, err
+	}
+	return p.newRunner(feed)
+}
+
+func (p *Pipeline) newRunner(feed Feed) (*Runner, error) {
 	if err := p.own(); err != nil {
 		return nil, err
 	}
@@ -124,7 +137,6 @@ func (r *Runner) Next(ctx context.Context) (*Batch, error) {
 	r.tune()
 	ready := r.loop.Ready()
 	r.region.consumer.asked(ready, r.depth())
-	began := now()
 	r.region.engine.Yield(false)
 	if a := r.region.arbiter; a != nil {
 		a.ask(true)
@@ -133,7 +145,7 @@ func (r *Runner) Next(ctx context.Context) (*Batch, error) {
 	if a := r.region.arbiter; a != nil {
 		a.ask(false)
 	}
-	waited := time.Duration(now() - began)
+	waited := r.region.consumer.answered()
 	if err != nil {
 		return nil, err
 	}
@@ -173,9 +185,32 @@ func (r *Runner) resume(ctx context.Context) error {
 		return err
 	}
 	r.taken, r.lookedTaken = 0, 0
-	loop, err := r.exec.Loop(r.ctx, executor.LoopOptions{Slots: r.p.slots(), Limit: r.limit()})
+	loop, err := r.exec.Loop(r.ctx, executor.LoopOptions{Slots: r.p.slots(), Limit: r.started()})
 	r.loop = loop
 	return err
+}
+
+// schedule lets the run begin n batches in all.
+func (r *Runner) schedule(ctx context.Context, n int64) error {
+	if r.closed {
+		return ErrClosed
+	}
+	r.scheduled = n
+	if err := r.resume(ctx); err != nil {
+		return err
+	}
+	r.loop.Limit(r.started())
+	return nil
+}
+
+// started returns how many batches the loop may have started by now; 0 is no
+// limit.
+func (r *Runner) started() int64 {
+	n := r.limit()
+	if r.scheduled > 0 && (n == 0 || r.scheduled < n) {
+		n = r.scheduled
+	}
+	return n
 }
 
 // atEnd reports that a sequence was over before the first row of the batch.

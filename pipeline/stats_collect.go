@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"runtime"
+	"time"
 
 	"github.com/planktonml/plankton/internal/usage"
 )
@@ -34,12 +35,18 @@ func (r *Runner) Stats() Stats {
 	return s
 }
 
-// addTo puts the counts into s.
+// addTo puts the counts into s, with what goes on at the moment.
 func (c *consumer) addTo(s *Stats) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s.Consumer, s.Queue, s.CPU = c.stats, c.queue, c.cpu
 	s.Workers.Workers, s.Queue.Depth = c.at.workers, c.at.depth
+	switch d := time.Duration(now() - c.since); {
+	case c.lent != nil:
+		s.Consumer.Body += d
+	case c.waits:
+		s.Consumer.Waited += d
+	}
 	if c.running {
 		s.CPU += usage.CPU() - c.cpuAt
 	}

@@ -22,7 +22,7 @@ func now() int64 { return int64(time.Since(origin)) }
 // takes. Timing the others costs them a hundredth of their time at the most.
 const (
 	cheap      = int64(20 * time.Microsecond)
-	timedEvery = 17
+	timedEvery = 61
 )
 
 // opCounts is what has been counted of one step.
@@ -50,8 +50,11 @@ type recorder struct {
 	event     OperatorEvent
 	operators []int // by step
 
-	mu  sync.Mutex
-	ops []opCounts // by step
+	ops     []opCounts // by step
+	changed bool       // since they were shown
+
+	mu    sync.Mutex
+	shown []opCounts // what Stats sees
 
 	_ [64]byte // what another worker writes is on another cache line
 }
@@ -60,7 +63,7 @@ func newRecorder(p *Pipeline, worker int, at *int) *recorder {
 	return &recorder{
 		always: p.opt.Events.Operator != nil || p.branches() || p.readers[0].Sequence != nil,
 		hook:   p.opt.Events.Operator, event: OperatorEvent{Worker: worker}, operators: p.operatorOf(),
-		ops: make([]opCounts, len(p.nodes)), at: at,
+		ops: make([]opCounts, len(p.nodes)), shown: make([]opCounts, len(p.nodes)), at: at,
 	}
 }
 
@@ -100,19 +103,17 @@ func (r *recorder) begin(b *Batch, row int) {
 
 // waitedTurn notes that the step at work has waited for its turn.
 func (r *recorder) waitedTurn(d int64) {
-	r.mu.Lock()
 	r.ops[*r.at].turn += d
-	r.mu.Unlock()
 	r.waited += d
+	r.changed = true
 }
 
 // waitedMemory notes that the step at work, or a row before its first one, has
 // waited for memory.
 func (r *recorder) waitedMemory(d int64) {
-	r.mu.Lock()
 	r.ops[*r.at].memory += d
-	r.mu.Unlock()
 	r.waited += d
+	r.changed = true
 }
 
 // done counts the step that has been run on a sample which is timed.
@@ -126,36 +127,44 @@ func (r *recorder) done(out []*Tensor, err error) {
 		}
 	}
 	c := &r.ops[*r.at]
-	r.mu.Lock()
 	c.timed++
 	c.busy += d - r.waited
 	if err == nil {
 		c.good++
 		c.bytes += bytes
 	}
-	r.mu.Unlock()
 	if op := r.operators[*r.at]; r.hook != nil && op >= 0 {
 		e := r.event
 		e.Start, e.Duration, e.Waited = origin.Add(time.Duration(r.last)), time.Duration(d), time.Duration(r.waited)
 		e.Operator, e.Bytes, e.Failed = op, bytes, err != nil
 		r.hook(e)
 	}
-	r.last, r.waited = t, 0
+	r.last, r.waited, r.changed = t, 0, true
 }
 
 // made counts a row that went well.
 func (r *recorder) made() {
-	r.rows.Store(r.rows.Load() + 1)
 	if r.timing && r.last-r.began < cheap {
 		r.skip = timedEvery - 1
 	}
+	r.show()
 }
 
 // failed counts a row that the step at work could not make.
 func (r *recorder) failed() {
-	r.mu.Lock()
 	r.ops[*r.at].errors++
-	r.mu.Unlock()
+	r.changed = true
+	r.show()
+}
+
+// show counts a row and makes what else was counted visible to Stats.
+func (r *recorder) show() {
+	if r.changed {
+		r.mu.Lock()
+		copy(r.shown, r.ops)
+		r.mu.Unlock()
+		r.changed = false
+	}
 	r.rows.Store(r.rows.Load() + 1)
 }
 
@@ -164,8 +173,8 @@ func (r *recorder) addTo(ops []OperatorStats) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	given := r.rows.Load()
-	for i := range r.ops {
-		c := &r.ops[i]
+	for i := range r.shown {
+		c := &r.shown[i]
 		if op := r.operators[i]; op >= 0 {
 			if r.always {
 				given = c.timed
@@ -246,7 +255,8 @@ type consumer struct {
 	queue QueueStats
 	epoch int64  // of the last batch
 	lent  *Batch // whose step is running, or nil
-	since int64  // the step's beginning
+	waits bool   // it waits for a batch
+	since int64  // the step's beginning, or the wait's
 
 	at      setting
 	running bool
@@ -286,7 +296,9 @@ func (c *consumer) parked() {
 func (c *consumer) asked(ready, depth int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.endBody(now())
+	t := now()
+	c.endBody(t)
+	c.waits, c.since = true, t
 	q := &c.queue
 	q.Asked++
 	q.Ready += int64(min(ready, depth))
@@ -294,6 +306,14 @@ func (c *consumer) asked(ready, depth int) {
 	if ready > 0 {
 		q.Found++
 	}
+}
+
+// answered notes that the wait is over and returns how long it was.
+func (c *consumer) answered() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.waits = false
+	return time.Duration(now() - c.since)
 }
 
 // delivered notes that the consumer got a batch for which it waited d.

@@ -428,7 +428,7 @@ func BenchmarkRecord(b *testing.B) {
 	for _, always := range []bool{true, false} {
 		b.Run(fmt.Sprint("always-", always), func(b *testing.B) {
 			at := 0
-			r := &recorder{ops: make([]opCounts, 4), always: always, operators: []int{0, 1, 2, 3}, at: &at}
+			r := &recorder{ops: make([]opCounts, 4), shown: make([]opCounts, 4), always: always, operators: []int{0, 1, 2, 3}, at: &at}
 			out := []*Tensor{{data: make([]byte, 8)}}
 			b.ReportAllocs()
 			for b.Loop() {

@@ -24,6 +24,7 @@ type Tensor struct {
 	lent bool            // data is a reader's, to be read only
 	buf  memstats.Buffer // own memory where there is no row
 	pool *memstats.Pool
+	fit  bool // the next request may shrink the memory
 }
 
 // DType returns the type of the elements.
@@ -62,7 +63,7 @@ func (t *Tensor) Resize(shape ...int) ([]byte, error) {
 	}
 	t.ndim = copy(t.dims[:], shape)
 	var err error
-	t.data, err = t.buf.Resize(t.pool, n)
+	t.data, err = t.memory(n)
 	t.lent = false
 	return t.data, err
 }
@@ -84,12 +85,21 @@ func (t *Tensor) Lend(mem []byte, shape ...int) error {
 	return nil
 }
 
+// memory returns n bytes of the tensor's own memory.
+func (t *Tensor) memory(n int) ([]byte, error) {
+	if t.fit {
+		t.fit = false // a second request for a sample keeps the contents
+		t.buf.Fit(n)
+	}
+	return t.buf.Resize(t.pool, n)
+}
+
 // own makes the tensor's data its own if they are a reader's.
 func (t *Tensor) own() error {
 	if !t.lent {
 		return nil
 	}
-	mem, err := t.buf.Resize(t.pool, len(t.data))
+	mem, err := t.memory(len(t.data))
 	if err != nil {
 		return err
 	}

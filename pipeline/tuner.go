@@ -17,7 +17,7 @@ const (
 
 // What a change must come to, as a multiple of the rate before it. Growth must
 // pay, as it takes processors and memory; shrinking must not cost.
-var mustReach = [changes]float64{moreWorkers: 1.02, fewerWorkers: 0.98, deeper: 1.02}
+var mustReach = [changes]float64{moreWorkers: 1.05, fewerWorkers: 0.98, deeper: 1.02}
 
 // longestRest is the most intervals after which a change that did not pay is
 // tried again.
@@ -60,8 +60,8 @@ func (t *tuner) step(s Stats, v Verdict) (reverted bool) {
 	}
 	switch v.Bound {
 	case ByReader, ByOperator:
-		if v.ProcessorsFull || !t.try(s, moreWorkers) {
-			t.try(s, deeper)
+		if !v.ProcessorsFull {
+			t.try(s, moreWorkers)
 		}
 	case ByBursts:
 		t.try(s, deeper)
@@ -111,7 +111,7 @@ func (r *Runner) tune() {
 		}
 		r.looked, r.lookedTaken, r.seen = t, r.taken, s
 	}
-	r.loop.Limit(r.limit())
+	r.loop.Limit(r.started())
 }
 
 // minBatches is the fewest batches that a look judges by.

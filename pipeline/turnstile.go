@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"errors"
-	"iter"
 	"sync"
 )
 
@@ -17,8 +16,7 @@ type turnstile struct {
 	mu   sync.Mutex
 	cond sync.Cond
 	turn int64 // the row, counted over batches, whose turn it is
-	next func() (func([]*Tensor) error, error, bool)
-	stop func()
+	pull *pull // nil before the first sample
 }
 
 func newTurnstile(s Sequence) *turnstile {
@@ -39,23 +37,23 @@ func (t *turnstile) take(row int64, out []*Tensor, rec *recorder) error {
 	rec.waitedTurn(now() - began)
 	defer t.cond.Broadcast()
 	t.turn++
-	if t.next == nil {
-		t.next, t.stop = iter.Pull2(t.seq.Samples())
+	if t.pull == nil {
+		t.pull = newPull(t.seq)
 	}
-	fill, err, ok := t.next()
+	s := t.pull.next()
 	switch {
-	case !ok:
+	case !s.ok:
 		return errEnd
-	case err != nil:
-		return err
+	case s.err != nil:
+		return s.err
 	}
-	return fill(out)
+	return s.fill(out)
 }
 
 // restart begins the sequence anew; no worker may be at work.
 func (t *turnstile) restart() {
-	if t.stop != nil {
-		t.stop()
+	if t.pull != nil {
+		t.pull.stop()
 	}
-	t.next, t.stop, t.turn = nil, nil, 0
+	t.pull, t.turn = nil, 0
 }

@@ -45,7 +45,7 @@ type Verdict struct {
 }
 
 // String writes the verdict as sentences, as in "decode-bound: workers 98 % busy,
-// 87 % of the time in decode (310 µs a sample); the consumer waits 71 % of the
+// 87 % of their time in decode (310µs a sample); the consumer waits 71 % of the
 // time. More workers will not help: …".
 func (v Verdict) String() string {
 	name := v.Bound.String() + "-bound"
@@ -118,8 +118,8 @@ func (s Stats) late(v *Verdict, top OperatorStats, waits float64) {
 	if top.Reader {
 		v.Bound = ByReader
 	}
-	v.because("workers %s busy, %s of their time in %s (%.0f µs a sample); %s%s", percent(w.BusyShare()+share(w.Yielded, w.Capacity)),
-		percent(share(top.Busy+top.WaitGet, w.Capacity)), top.Name, perSample(top.Busy, top.Samples), waiting(waits), s.stretch())
+	v.because("workers %s busy, %s of their time in %s (%v a sample)%s; %s%s", percent(w.BusyShare()+share(w.Yielded, w.Capacity)),
+		percent(share(top.Busy+top.WaitGet, w.Capacity)), top.Name, round(each(top.Busy, top.Samples)), s.between(), waiting(waits), s.stretch())
 	switch {
 	case top.Reader && top.WaitGet > top.Busy:
 		v.Advice = "A sequence is read by one worker at a time, so more workers will not help: use a source with random access, or read several sequences"
@@ -129,6 +129,9 @@ func (s Stats) late(v *Verdict, top OperatorStats, waits float64) {
 		v.Advice = fmt.Sprintf("All %d processors are at work, so more workers will not help: make %s cheaper, for example by storing smaller pictures, or use more processors", s.Processors, top.Name)
 	case top.Reader:
 		v.Advice = fmt.Sprintf("The reader waits for its storage: raise Workers (%d now), also above the number of processors, or move the data to faster storage", w.Workers)
+	case w.Workers >= s.Processors:
+		v.Advice = fmt.Sprintf("There is a worker for each of %d processors, and yet they are only %s busy: if %s waits for something, raise Workers (%d now); "+
+			"if other programs take the processors, nothing here helps", s.Processors, percent(s.CPUShare()), top.Name, w.Workers)
 	default:
 		v.Advice = fmt.Sprintf("Raise Workers (%d now): the processors are only %s busy", w.Workers, percent(s.CPUShare()))
 	}
@@ -137,6 +140,21 @@ func (s Stats) late(v *Verdict, top OperatorStats, waits float64) {
 // load returns how much of the processors the workers' work would take, 0 to 1.
 func (s Stats) load() float64 {
 	return share(s.Workers.Busy()+s.Workers.Yielded, s.Elapsed*time.Duration(s.Processors))
+}
+
+// between says so where handing samples around takes longer than what is done
+// with them.
+func (s Stats) between() string {
+	rest := s.Workers.Busy()
+	for _, o := range s.Operators {
+		if !o.Batch {
+			rest -= o.Busy
+		}
+	}
+	if rest <= s.Workers.Busy()/2 {
+		return ""
+	}
+	return fmt.Sprintf(" and %s between operators, since the samples are so cheap", percent(share(rest, s.Workers.Capacity)))
 }
 
 // slowest returns the operator on which workers spent the most time.

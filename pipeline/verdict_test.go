@@ -17,8 +17,8 @@ func TestVerdictsOnPipelinesMadeToBeBound(t *testing.T) {
 		bound               Bound
 		says                string
 	}{
-		{"reader", 30 * ms, 2 * ms, 1 * ms, ByReader, "reader-bound: workers 100 % busy, 94 % of their time in files (30000 µs a sample); the consumer waits 98 % of the time. The reader waits for its storage: raise Workers (2 now)"},
-		{"decoder", 2 * ms, 30 * ms, 1 * ms, ByOperator, "decode-bound: workers 100 % busy, 94 % of their time in decode (30000 µs a sample); the consumer waits 98 % of the time. Raise Workers (2 now): the processors are only"},
+		{"reader", 30 * ms, 2 * ms, 1 * ms, ByReader, "reader-bound: workers 100 % busy, 94 % of their time in files (30ms a sample); the consumer waits 98 % of the time. The reader waits for its storage: raise Workers (2 now)"},
+		{"decoder", 2 * ms, 30 * ms, 1 * ms, ByOperator, "decode-bound: workers 100 % busy, 94 % of their time in decode (30ms a sample); the consumer waits 98 % of the time. "},
 		{"consumer", 2 * ms, 3 * ms, 100 * ms, ByConsumer, "consumer-bound: a batch was ready 9"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -30,6 +30,31 @@ func TestVerdictsOnPipelinesMadeToBeBound(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Four workers need a megabyte each for a sample, and there is one for all.
+func TestVerdictOnMemory(t *testing.T) {
+	const need = 1 << 20
+	p, err := New(Options{BatchSize: 4, Workers: 4, PrefetchDepth: 1, MemoryBudget: need + need/2}, func(g *Graph) {
+		v := g.Read(ReaderOptions{Name: "files"}, numbers{n: 1 << 40})[0]
+		v = g.Add(Op{
+			Name: "decode", Inputs: []Value{v}, Outputs: []Spec{{DType: Uint8, Shape: []int{-1}}}, Expensive: true,
+			New: func() (Kernel, error) {
+				return KernelFunc(func(_ *Sample, in, out []*Tensor) error {
+					if _, err := out[0].Resize(need); err != nil {
+						return err
+					}
+					time.Sleep(time.Millisecond)
+					return nil
+				}), nil
+			},
+		})[0]
+		g.Output("x", square(g, v, nil))
+	})
+	require.NoError(t, err)
+	v := consume(t, p, 20, 0).Verdict()
+	require.Equal(t, ByMemory, v.Bound, v)
+	require.Contains(t, v.String(), "Raise MemoryBudget")
 }
 
 // A step that asks for several batches at once and then takes long leaves
@@ -107,7 +132,11 @@ func TestVerdictRules(t *testing.T) {
 		bound  Bound
 		says   []string
 	}{
-		{"decode with full processors", func(*Stats) {}, ByOperator, []string{"decode-bound", "100 % busy", "1700 µs", "waits 70 %", "more workers will not help", "make decode cheaper"}},
+		{"decode with full processors", func(*Stats) {}, ByOperator, []string{"decode-bound", "100 % busy", "1.7ms a sample", "waits 70 %", "more workers will not help", "make decode cheaper"}},
+		{"decode with one worker of two", func(s *Stats) {
+			s.CPU, s.Workers.Workers, s.Workers.Capacity = time.Second, 1, time.Second
+		}, ByOperator, []string{"Raise Workers (1 now): the processors are only 50 % busy"}},
+		{"decode beside other programs", func(s *Stats) { s.CPU = time.Second }, ByOperator, []string{"if decode waits for something, raise Workers (2 now)"}},
 		{"too little", func(s *Stats) { s.Consumer.Batches = 2 }, Undecided, []string{"undecided: 2 batches"}},
 		{"nothing", func(s *Stats) { *s = Stats{} }, Undecided, []string{"Let it run longer"}},
 		{"the wait for the first batch does not count", func(s *Stats) { s.Consumer.FirstBatch, s.CPU = 690*time.Millisecond, 0; s.Workers.Workers = 1 }, ByConsumer, []string{"consumer-bound"}},

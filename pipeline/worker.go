@@ -70,6 +70,7 @@ func (w *worker) run(ctx context.Context, b *Batch, row int, indices []int64, se
 		if b.outs[i].alias == i && b.outs[i].dense != nil && !p.batchMade(i) {
 			t.bindRow(b.outs[i].row(row), &o.spec)
 		}
+		t.fit = w.gate != nil && b.outs[i].dense == nil
 	}
 	w.at = 0
 	defer func() {
@@ -112,19 +113,16 @@ func (w *worker) run(ctx context.Context, b *Batch, row int, indices []int64, se
 	return err
 }
 
-// next makes out the next sample of a sequence. That cannot be asked for again, so
-// it does not wait for memory.
+// next makes out the next sample of a sequence.
 func (w *worker) next(t *turnstile, row int64, out []*Tensor) error {
-	if w.gate == nil {
-		return t.take(row, out, w.rec)
-	}
 	if w.kept != nil {
 		w.restore(out)
 		return nil
 	}
-	w.gate.forced = true
-	defer func() { w.gate.forced = false }()
-	return t.take(row, out, w.rec)
+	if err := t.take(row, out, w.rec); err != nil || w.gate == nil {
+		return err
+	}
+	return w.gate.a.admit(w)
 }
 
 // loopKey is what random numbers in a loop depend on.
@@ -198,7 +196,7 @@ func (w *worker) deliver(b *Batch, row int) error {
 // sample waits for.
 func (w *worker) copyRow(to, from *Tensor) error {
 	pool := to.pool
-	to.pool = w.pool
+	to.pool, to.fit = w.pool, w.gate != nil
 	err := to.CopyFrom(from)
 	to.pool = pool
 	return err

@@ -8,9 +8,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"strings"
 	"time"
 
+	"github.com/planktonml/plankton/internal/usage"
 	"github.com/planktonml/plankton/internal/workload"
 	"github.com/planktonml/plankton/iterator"
 	"github.com/planktonml/plankton/pipeline"
@@ -19,6 +21,11 @@ import (
 
 // benchCmd measures one of the standard workloads on a folder of pictures.
 type benchCmd struct {
+	runFlags `embed:""`
+}
+
+// runFlags say what bench and trace run.
+type runFlags struct {
 	Workload     string               `enum:"train,eval,decode,mnist,cifar" required:"" help:"train: random resized crop, mirror, normalise; eval: shorter side 256 and centre crop; decode: full RGB; mnist: IDX files to float32 and one-hot; cifar: 32×32 pictures."`
 	Data         string               `required:"" help:"Folder of pictures, flat or one folder per class; for mnist, of IDX files."`
 	Batch        int                  `default:"64" help:"Samples in a batch."`
@@ -33,11 +40,16 @@ type benchCmd struct {
 	LastBatch    shard.Policy         `default:"partial" help:"partial, fill or drop."`
 	OnError      pipeline.ErrorPolicy `default:"fail" help:"What becomes of a bad sample: fail, skip or replace."`
 	ExactRGB     bool                 `name:"exact-rgb" help:"Decode and resize in RGB, as libjpeg-turbo and DALI do."`
-	MemoryBudget int64                `help:"Bytes that buffers may hold."`
+	MemoryBudget int64                `help:"Bytes that buffers may hold; the pipeline slows down instead of exceeding them."`
+	Autotune     bool                 `help:"Let the number of workers and the batches made ahead follow what bounds the run."`
 	Resume       string               `placeholder:"EPOCH:STEP[@SHARDS]" help:"Begin after so many steps of an epoch (both from 0), reached with SHARDS ranks; default --world."`
 	Digest       bool                 `help:"Print a SHA-256 of every batch's pictures."`
 	JSON         bool                 `name:"json" help:"Print JSON."`
 }
+
+// runtimeHeadroom is what the Go runtime may hold beside a memory budget: its
+// tables, stacks and garbage.
+const runtimeHeadroom = 96 << 20
 
 // benchResult is the JSON of bench.
 type benchResult struct {
@@ -50,8 +62,18 @@ type benchResult struct {
 	FirstBatchS  float64        `json:"first_batch_s"`
 	Skipped      []benchSkipped `json:"skipped"`
 	Digests      [][]string     `json:"digests,omitempty"`
+	Verdict      string         `json:"verdict"`
 	waited       float64
 	timedSamples int64
+	pipe         *pipeline.Pipeline
+	stats        iterator.Stats // of the epochs that were timed
+	first        time.Duration  // the wait for the first batch
+}
+
+// watch is what looks on while a workload runs; the zero value is nobody.
+type watch struct {
+	events pipeline.EventListener
+	batch  func(*iterator.Batch)
 }
 
 type benchSkipped struct {
@@ -61,59 +83,84 @@ type benchSkipped struct {
 }
 
 func (c *benchCmd) Run(std *stdio) error {
-	if c.MemoryBudget != 0 {
-		return usagef("--memory-budget is not built yet")
+	res, err := c.run(std, watch{})
+	if err != nil {
+		return err
+	}
+	return c.print(std, res)
+}
+
+// run runs the workload.
+func (c *runFlags) run(std *stdio, w watch) (*benchResult, error) {
+	if c.MemoryBudget < 0 {
+		return nil, usagef("--memory-budget is %d; bytes are wanted, or 0 for no bound", c.MemoryBudget)
+	}
+	if c.MemoryBudget > 0 {
+		// The runtime would otherwise let garbage grow to as much as is alive.
+		debug.SetMemoryLimit(c.MemoryBudget + runtimeHeadroom)
 	}
 	for _, n := range []struct {
 		flag  string
 		value int
 	}{{"batch", c.Batch}, {"size", c.Size}, {"epochs", c.Epochs}, {"world", c.World}, {"prefetch", c.Prefetch}} {
 		if n.value < 1 {
-			return usagef("--%s is %d; it must be at least 1", n.flag, n.value)
+			return nil, usagef("--%s is %d; it must be at least 1", n.flag, n.value)
 		}
 	}
 	if c.Rank < 0 || c.Rank >= c.World || c.Threads < 0 {
-		return usagef("--rank %d --world %d --threads %d: the rank must be 0 … world-1, threads at least 1", c.Rank, c.World, c.Threads)
+		return nil, usagef("--rank %d --world %d --threads %d: the rank must be 0 … world-1, threads at least 1", c.Rank, c.World, c.Threads)
 	}
 	var skipped []benchSkipped
 	shuffle := c.Workload == "train"
 	if c.Shuffle != nil {
 		shuffle = *c.Shuffle
 	}
+	var tune *pipeline.Autotune
+	if c.Autotune {
+		tune = &pipeline.Autotune{}
+	}
 	p, err := workload.New(workload.Config{
 		Name: c.Workload, Data: c.Data, Size: c.Size, Rank: c.Rank, World: c.World, Shuffle: shuffle,
 		Options: pipeline.Options{
 			BatchSize: c.Batch, Workers: c.Threads, PrefetchDepth: c.Prefetch, Seed: c.Seed, ExactRGB: c.ExactRGB, OnError: c.OnError,
+			MemoryBudget: c.MemoryBudget, Autotune: tune, Events: w.events,
 			OnSampleError: func(e *pipeline.SampleError) {
 				skipped = append(skipped, benchSkipped{e.Source, e.Op, e.Err.Error()})
 			},
 		},
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	loader, err := iterator.New(iterator.Options{LastBatch: c.LastBatch}, p)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer loader.Close()
 	first, err := c.seek(loader)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	progress := newProgress(std.err, int64(loader.Len())*int64(c.Epochs))
-	res, err := c.measure(loader, first, progress)
-	progress.done()
+	progress := iterator.NewProgress(std.err, loader, c.Epochs-int(first))
+	defer progress.Close()
+	res, err := c.measure(loader, first, w, progress)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	res.pipe = p
 	res.Skipped = append([]benchSkipped{}, skipped...)
+	return res, nil
+}
+
+// print writes what a run has come to.
+func (c *runFlags) print(std *stdio, res *benchResult) error {
 	if c.JSON {
 		return json.NewEncoder(std.out).Encode(res)
 	}
 	fmt.Fprintf(std.out, "%s: %.0f images/s, %.3f CPU-s per 1,000, peak %.0f MiB, first batch after %.3f s, the consumer waited %.0f %% (%s)\n",
-		c.Workload, res.ImagesPerS, res.CPUSPer1000, res.PeakRSSMiB, res.FirstBatchS, 100*res.waited, p.Options())
-	for _, s := range skipped {
+		c.Workload, res.ImagesPerS, res.CPUSPer1000, res.PeakRSSMiB, res.FirstBatchS, 100*res.waited, res.pipe.Options())
+	fmt.Fprintln(std.out, res.Verdict)
+	for _, s := range res.Skipped {
 		fmt.Fprintf(std.out, "skipped %s: %s: %s\n", s.Source, s.Op, s.Error)
 	}
 	for _, epoch := range res.Digests {
@@ -123,7 +170,7 @@ func (c *benchCmd) Run(std *stdio) error {
 }
 
 // seek moves the loader to --resume and returns the epoch it is in then.
-func (c *benchCmd) seek(l *iterator.Loader) (epoch int64, err error) {
+func (c *runFlags) seek(l *iterator.Loader) (epoch int64, err error) {
 	if c.Resume == "" {
 		return 0, nil
 	}
@@ -147,12 +194,12 @@ func (c *benchCmd) seek(l *iterator.Loader) (epoch int64, err error) {
 
 // measure runs the epochs from first on. With two or more the first one warms
 // up and is not timed.
-func (c *benchCmd) measure(l *iterator.Loader, first int64, progress *progress) (*benchResult, error) {
+func (c *runFlags) measure(l *iterator.Loader, first int64, w watch, progress *iterator.Progress) (*benchResult, error) {
 	res := &benchResult{Epochs: c.Epochs}
 	start := time.Now()
-	cpu := cpuTime()
+	cpu := usage.CPU()
 	timed := first
-	var base iterator.Stats
+	base := l.Stats()
 	if c.Epochs-int(first) > 1 {
 		timed++
 	}
@@ -169,7 +216,7 @@ func (c *benchCmd) measure(l *iterator.Loader, first int64, progress *progress) 
 			epoch = b.Epoch()
 			if epoch == timed && epoch != first {
 				// The border of the warm epoch: time starts with the second.
-				start, cpu, base = time.Now(), cpuTime(), l.Stats()
+				start, cpu, base = time.Now(), usage.CPU(), l.Stats()
 			}
 			if c.Digest {
 				res.Digests = append(res.Digests, []string{})
@@ -186,16 +233,21 @@ func (c *benchCmd) measure(l *iterator.Loader, first int64, progress *progress) 
 			last := &res.Digests[len(res.Digests)-1]
 			*last = append(*last, digest(b))
 		}
-		progress.add(1)
+		if w.batch != nil {
+			w.batch(b)
+		}
+		progress.Step("")
 	}
 	wall := time.Since(start).Seconds()
 	res.WallS = wall
 	if res.timedSamples > 0 {
 		res.ImagesPerS = float64(res.timedSamples) / wall
-		res.CPUSPer1000 = 1000 * (cpuTime() - cpu).Seconds() / float64(res.timedSamples)
-		res.waited = min(1, (l.Stats().Waited-base.Waited).Seconds()/wall)
+		res.CPUSPer1000 = 1000 * (usage.CPU() - cpu).Seconds() / float64(res.timedSamples)
 	}
-	res.PeakRSSMiB = float64(peakRSS()) / (1 << 20)
+	end := l.Stats()
+	res.stats, res.first = end.Sub(base), end.FirstBatch
+	res.waited, res.Verdict = res.stats.WaitShare(), res.stats.Verdict().String()
+	res.PeakRSSMiB = float64(usage.PeakMemory()) / (1 << 20)
 	return res, nil
 }
 

@@ -143,7 +143,7 @@ func TestBenchBadSamples(t *testing.T) {
 
 	out, _, code := command(append([]string{"bench", "--on-error", "skip", "--digest"}, "--workload", "decode", "--data", dir)...)
 	require.Zero(t, code)
-	require.Regexp(t, `^decode: \d+ images/s, .+on error skip\)\nskipped .+02\.png: decoders\.image: png: .+\nskipped .+01\.jpg: .+\n[0-9a-f]{64}\n$`, out)
+	require.Regexp(t, `^decode: \d+ images/s, .+on error skip\)\nundecided: .+\nskipped .+02\.png: decoders\.image: png: .+\nskipped .+01\.jpg: .+\n[0-9a-f]{64}\n$`, out)
 }
 
 func TestBenchRefusals(t *testing.T) {
@@ -171,7 +171,8 @@ func TestBenchRefusals(t *testing.T) {
 		{"--workload decode --last-batch most --data " + dir, 2, `--last-batch`},
 		{"--workload decode --on-error panic --data " + dir, 2, `no error policy "panic"; the policies are fail, skip, replace`},
 		{"--workload decode --shuffle=perhaps --data " + dir, 2, `--shuffle`},
-		{"--workload decode --memory-budget 5 --data " + dir, 2, `--memory-budget`},
+		{"--workload decode --memory-budget=-5 --data " + dir, 2, `--memory-budget is -5`},
+		{"--workload train --memory-budget 5 --data " + dir, 1, `MemoryBudget is 5 bytes, but the dense outputs of 3 batches alone take \d+`},
 		{"--workload decode --bogus --data " + dir, 2, `unknown flag --bogus`},
 		{"--workload decode --resume 1 --data " + dir, 2, `--resume is "1"; want EPOCH:STEP`},
 		{"--workload decode --resume x:y --data " + dir, 2, `--resume is "x:y"; want EPOCH:STEP`},

@@ -21,6 +21,8 @@ type cli struct {
 	Plan    planCmd    `cmd:"" help:"Print which rank reads which samples when."`
 	Streams streamsCmd `cmd:"" help:"Assign the nodes of a graph to streams."`
 	Bench   benchCmd   `cmd:"" help:"Measure an input pipeline on a folder of images."`
+	Trace   traceCmd   `cmd:"" help:"Run a workload like bench, and write a trace and a report of where the time goes."`
+	Inspect inspectCmd `cmd:"" help:"Say what is in a folder of pictures or IDX files."`
 	Apply   applyCmd   `cmd:"" help:"Run operators on explicit arrays."`
 }
 

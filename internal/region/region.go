@@ -278,18 +278,17 @@ func (e *Engine) done(h *hand) {
 // take returns the rows of the next ticket, or false when the engine is closed.
 func (e *Engine) take(worker int) (rows, bool) {
 	for {
-		if int32(worker) < e.active.Load() {
-			if e.agains.Load() > 0 {
-				if r, ok := e.takeAgain(); ok {
-					return r, true
-				}
+		// Also by a worker that is about to rest: others may wait for the row.
+		if e.agains.Load() > 0 {
+			if r, ok := e.takeAgain(); ok {
+				return r, true
 			}
-			if t := e.next.Load(); t < e.limit.Load() {
-				if e.next.CompareAndSwap(t, t+1) {
-					return e.rowsOf(t), true
-				}
-				continue
+		}
+		if t := e.next.Load(); t < e.limit.Load() && int32(worker) < e.active.Load() {
+			if e.next.CompareAndSwap(t, t+1) {
+				return e.rowsOf(t), true
 			}
+			continue
 		}
 		if !e.wait(worker) {
 			return rows{}, false

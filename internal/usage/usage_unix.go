@@ -18,8 +18,9 @@ func CPU() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// PeakMemory returns the most memory that was resident, in bytes, 0 where the
-// system does not tell.
+// PeakMemory returns the most memory that was resident, in bytes; 0 where the
+// system does not tell. Where it cannot be asked, it is the memory that the Go
+// runtime has taken from it.
 func PeakMemory() int64 {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {

@@ -1,6 +1,7 @@
 package usage
 
 import (
+	"runtime"
 	"time"
 
 	"golang.org/x/sys/windows"
@@ -21,5 +22,9 @@ func duration(t windows.Filetime) time.Duration {
 	return 100 * time.Duration(int64(t.HighDateTime)<<32|int64(t.LowDateTime))
 }
 
-// PeakMemory returns 0: this system's way to tell is not built in.
-func PeakMemory() int64 { return 0 }
+// PeakMemory returns the memory that the Go runtime has taken from the system.
+func PeakMemory() int64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.Sys)
+}

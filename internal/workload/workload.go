@@ -60,7 +60,7 @@ func New(c Config) (*pipeline.Pipeline, error) {
 		case "decode":
 			img = ops.DecodeImage(g, img, ops.DecodeOptions{})
 		case "mnist":
-			img = ops.CropMirrorNormalize(g, img, ops.CropMirrorNormalizeOptions{Std: []float64{255}})
+			img = ops.CropMirrorNormalize(g, img, ops.CropMirrorNormalizeOptions{Std: mnistStd})
 			label = ops.OneHot(g, label, ops.OneHotOptions{})
 		case "cifar":
 			img = ops.DecodeImage(g, img, ops.DecodeOptions{})
@@ -73,6 +73,21 @@ func New(c Config) (*pipeline.Pipeline, error) {
 		g.Output("label", label)
 	})
 }
+
+// Normalisation returns the means and deviations, by channel or one for all, that
+// the pixels of a workload's output "image" were normalised with.
+func Normalisation(name string) (mean, std []float64) {
+	switch name {
+	case "train", "eval", "cifar":
+		return ops.ImageNetMean, ops.ImageNetStd
+	case "mnist":
+		return nil, mnistStd
+	}
+	return nil, nil
+}
+
+// mnistStd makes pixels of 0 … 255 to 0 … 1.
+var mnistStd = []float64{255}
 
 // firstOf returns the path of the first of the files that exists in dir, or of
 // the first one.

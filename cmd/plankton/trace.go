@@ -1,0 +1,114 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/planktonml/plankton/internal/report"
+	"github.com/planktonml/plankton/internal/workload"
+	"github.com/planktonml/plankton/iterator"
+	"github.com/planktonml/plankton/pipeline"
+)
+
+// traceCmd runs a workload and shows where its time went.
+type traceCmd struct {
+	runFlags `embed:""`
+	Out      string `required:"" help:"Folder to write trace.json and report.html to."`
+}
+
+// Parts of a report.
+const (
+	reportPictures = 12
+	reportParts    = 120 // of the time, in its charts
+)
+
+func (c *traceCmd) Run(std *stdio) error {
+	if err := os.MkdirAll(c.Out, 0o777); err != nil {
+		return err
+	}
+	rec := report.NewRecorder()
+	var shown album
+	res, err := c.run(std, watch{events: rec.Listener(), batch: shown.add})
+	if err != nil {
+		return err
+	}
+	pictures, err := shown.pictures(c.Workload, res.pipe)
+	if err != nil {
+		return err
+	}
+	r := report.Report{
+		Title: "plankton " + c.Workload, Settings: res.pipe.Options().String(), Made: time.Now(),
+		Pipeline: res.pipe, Stats: res.stats.Pipelines[0], First: res.first, Series: rec.Series(reportParts),
+		Pictures: pictures, Dropped: rec.Dropped(),
+	}
+	tracePath, reportPath := filepath.Join(c.Out, "trace.json"), filepath.Join(c.Out, "report.html")
+	if err := writeFile(tracePath, func(w io.Writer) error { return rec.WriteTrace(w, res.pipe.Operators()) }); err != nil {
+		return err
+	}
+	if err := writeFile(reportPath, r.WriteHTML); err != nil {
+		return err
+	}
+	if err := c.print(std, res); err != nil || c.JSON {
+		return err
+	}
+	_, err = fmt.Fprintf(std.out, "open %s in a browser, and %s in https://ui.perfetto.dev or chrome://tracing\n", reportPath, tracePath)
+	return err
+}
+
+func writeFile(path string, write func(io.Writer) error) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	if err := write(f); err != nil {
+		f.Close()
+		return err
+	}
+	return f.Close()
+}
+
+// album keeps samples of the first batch of a run. They are drawn afterwards, so
+// that drawing takes none of the run's time.
+type album struct {
+	images, labels []report.Sample
+	ids            []int64
+	full           bool
+}
+
+func (a *album) add(b *iterator.Batch) {
+	if a.full {
+		return
+	}
+	a.full = true
+	for i, ok := range b.Mask() {
+		if ok && len(a.ids) < reportPictures {
+			a.images = append(a.images, report.Copy(b.Sample("image", i)))
+			a.labels = append(a.labels, report.Copy(b.Sample("label", i)))
+			a.ids = append(a.ids, b.IDs()[i])
+		}
+	}
+}
+
+// pictures draws what was kept of a workload's pipeline.
+func (a *album) pictures(name string, p *pipeline.Pipeline) ([]report.Picture, error) {
+	source := p.Readers()[0].Source
+	label, _ := p.Spec("label")
+	classified := label.DType != pipeline.Int32 || label.Classes > 0
+	mean, std := workload.Normalisation(name)
+	var pictures []report.Picture
+	for i, image := range a.images {
+		caption := filepath.Base(source.Describe(a.ids[i]))
+		if classified {
+			caption = fmt.Sprintf("%s (%s)", report.Label(a.labels[i], source.Meta().Classes), caption)
+		}
+		p, err := report.NewPicture(image, report.Normalisation{Mean: mean, Std: std}, caption)
+		if err != nil {
+			return nil, err
+		}
+		pictures = append(pictures, p)
+	}
+	return pictures, nil
+}

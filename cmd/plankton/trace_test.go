@@ -1,0 +1,63 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestTraceWritesATraceAndAReport(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "new", "folder")
+	text, errs, code := command("trace", "--workload", "train", "--size", "32", "--batch", "4", "--epochs", "3", "--data", pictures(t, 12), "--out", out)
+	require.Zero(t, code, errs)
+	require.Empty(t, errs, "no progress in a pipe")
+	require.Contains(t, text, "open "+filepath.Join(out, "report.html"))
+
+	page, err := os.ReadFile(filepath.Join(out, "report.html"))
+	require.NoError(t, err)
+	require.Equal(t, 4, strings.Count(string(page), "data:image/png;base64,"), "pictures of one batch")
+	for _, want := range []string{"plankton train", "ants (", "Throughput", "output image", "float32 CHW 3×32×32"} {
+		require.True(t, strings.Contains(string(page), want), want)
+	}
+	raw, err := os.ReadFile(filepath.Join(out, "trace.json"))
+	require.NoError(t, err)
+	var trace struct {
+		TraceEvents []struct{ Name, Cat string }
+	}
+	require.NoError(t, json.Unmarshal(raw, &trace))
+	steps := 0
+	for _, e := range trace.TraceEvents {
+		if e.Cat == "step" {
+			steps++
+		}
+	}
+	require.Equal(t, 18, steps)
+}
+
+// trace does what bench does: flags, results and refusals are the same.
+func TestTraceIsBench(t *testing.T) {
+	dir := pictures(t, 5)
+	flags := []string{"--workload", "decode", "--batch", "3", "--digest", "--json", "--data", dir}
+	text, errs, code := command(append([]string{"trace", "--out", t.TempDir()}, flags...)...)
+	require.Zero(t, code, errs)
+	var traced benchResult
+	require.NoError(t, json.Unmarshal([]byte(text), &traced))
+	require.Equal(t, bench(t, dir, "--workload decode --batch 3 --digest").Digests, traced.Digests)
+	require.NotEmpty(t, traced.Verdict)
+
+	_, errs, code = command("trace", "--out", t.TempDir(), "--workload", "decode", "--data", dir, "--batch", "0")
+	require.Equal(t, 2, code)
+	require.Contains(t, errs, "--batch is 0")
+	_, _, code = command("trace", "--workload", "decode", "--data", dir)
+	require.Equal(t, 2, code, "--out is missing")
+}
+
+func TestBenchWithAutotuneGivesTheSamePictures(t *testing.T) {
+	dir := pictures(t, 20)
+	flags := "--workload train --size 24 --batch 4 --epochs 4 --seed 5 --digest"
+	require.Equal(t, bench(t, dir, flags).Digests, bench(t, dir, flags+" --autotune --threads 1").Digests)
+}

@@ -1,0 +1,68 @@
+package report
+
+import (
+	"bytes"
+	"image/png"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/planktonml/plankton/pipeline"
+)
+
+// The page is opened by a browser, which must have nothing to complain about.
+func TestABrowserShowsThePage(t *testing.T) {
+	chromium, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Skip("chromium is not on PATH: the page is not opened")
+	}
+	rec, p, s := run(t)
+	pic, err := NewPicture(Sample{DType: pipeline.Uint8, Layout: pipeline.HWC, Shape: []int{2, 1, 3}, Data: []byte{255, 0, 0, 0, 0, 255}}, Normalisation{}, "odd")
+	require.NoError(t, err)
+	r := Report{Title: "plankton", Settings: p.Options().String(), Made: time.Now(), Pipeline: p, Stats: s, Series: rec.Series(20), Pictures: []Picture{pic}}
+	var page bytes.Buffer
+	require.NoError(t, r.WriteHTML(&page))
+
+	complaints, shot := open(t, chromium, page.String())
+	require.Empty(t, complaints)
+	img, err := png.Decode(bytes.NewReader(shot))
+	require.NoError(t, err)
+	colours := map[[3]uint32]bool{}
+	for y := range img.Bounds().Dy() {
+		for x := range img.Bounds().Dx() {
+			red, green, blue, _ := img.At(x, y).RGBA()
+			colours[[3]uint32{red, green, blue}] = true
+		}
+	}
+	require.Greater(t, len(colours), 50, "the page is blank")
+	require.True(t, colours[[3]uint32{0xffff, 0, 0}], "the picture is not shown")
+
+	complaints, _ = open(t, chromium, strings.Replace(page.String(), "</body>", "<script>1</script></body>", 1))
+	require.NotEmpty(t, complaints, "a complaint would go unnoticed")
+}
+
+// open returns the lines that the browser's console shows for a page, and a
+// screenshot.
+func open(t *testing.T, chromium, page string) (complaints []string, shot []byte) {
+	t.Helper()
+	dir := t.TempDir()
+	file, picture := filepath.Join(dir, "page.html"), filepath.Join(dir, "shot.png")
+	require.NoError(t, os.WriteFile(file, []byte(page), 0o644))
+	cmd := exec.Command(chromium, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--enable-logging=stderr",
+		"--user-data-dir="+filepath.Join(dir, "profile"), "--window-size=1280,1600", "--screenshot="+picture, "file://"+file)
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, string(out))
+	for line := range strings.Lines(string(out)) {
+		if strings.Contains(line, "CONSOLE") {
+			complaints = append(complaints, line)
+		}
+	}
+	shot, err = os.ReadFile(picture)
+	require.NoError(t, err)
+	return complaints, shot
+}

@@ -1,0 +1,266 @@
+package report
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"image/color"
+	"image/png"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/planktonml/plankton/iterator"
+	"github.com/planktonml/plankton/pipeline"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// dots is a source of pictures of 2×3 pixels, red by their index.
+type dots struct{ n int64 }
+
+func (s dots) Len() int64 { return s.n }
+func (s dots) Outputs() []pipeline.Spec {
+	return []pipeline.Spec{{DType: pipeline.Uint8, Layout: pipeline.HWC, Shape: []int{2, 3, 3}}, {DType: pipeline.Int32}}
+}
+func (s dots) Meta() pipeline.Meta     { return pipeline.Meta{Classes: []string{"even", "odd"}} }
+func (s dots) Describe(i int64) string { return fmt.Sprint("dot ", i) }
+func (s dots) Read(_ context.Context, i int64, out []*pipeline.Tensor) error {
+	time.Sleep(50 * time.Microsecond)
+	pix, err := out[0].Resize(2, 3, 3)
+	if err != nil {
+		return err
+	}
+	clear(pix)
+	pix[0] = byte(i)
+	if _, err := out[1].Resize(); err != nil {
+		return err
+	}
+	out[1].Int32s()[0] = int32(i % 2)
+	return nil
+}
+
+// run records two epochs of a pipeline with two operators, whose names must be
+// escaped.
+func run(t *testing.T) (*Recorder, *pipeline.Pipeline, pipeline.Stats) {
+	t.Helper()
+	rec := NewRecorder()
+	copyOp := func(g *pipeline.Graph, name string, v pipeline.Value) pipeline.Value {
+		return g.Add(pipeline.Op{
+			Name: name, Inputs: []pipeline.Value{v}, Outputs: []pipeline.Spec{v.Spec()},
+			New: func() (pipeline.Kernel, error) {
+				return pipeline.KernelFunc(func(_ *pipeline.Sample, in, out []*pipeline.Tensor) error { return out[0].CopyFrom(in[0]) }), nil
+			},
+		})[0]
+	}
+	p, err := pipeline.New(pipeline.Options{BatchSize: 4, Workers: 2, Events: rec.Listener()}, func(g *pipeline.Graph) {
+		v := g.Read(pipeline.ReaderOptions{}, dots{40})
+		img := copyOp(g, `<b>"one"</b>`, v[0])
+		img = copyOp(g, "a_long_name.of_an_operator+and_another_one", img)
+		g.Output("image", img)
+		g.Output("label", v[1])
+	})
+	require.NoError(t, err)
+	l, err := iterator.New(iterator.Options{}, p)
+	require.NoError(t, err)
+	for _, err := range l.Epochs(t.Context(), 2) {
+		require.NoError(t, err)
+		time.Sleep(100 * time.Microsecond)
+	}
+	require.NoError(t, l.Close())
+	return rec, p, l.Stats().Pipelines[0]
+}
+
+func TestTraceHoldsWhatHappened(t *testing.T) {
+	rec, p, _ := run(t)
+	var b bytes.Buffer
+	require.NoError(t, rec.WriteTrace(&b, p.Operators()))
+	var trace struct{ TraceEvents []traceEvent }
+	require.NoError(t, json.Unmarshal(b.Bytes(), &trace))
+	count := map[string]int{}
+	rows := map[string]bool{}
+	for _, e := range trace.TraceEvents {
+		require.NotEmpty(t, e.Name)
+		switch e.Phase {
+		case "M", "C":
+		case "X":
+			require.Positive(t, e.Dur)
+			require.GreaterOrEqual(t, e.Time, 0.0)
+			count[e.Cat]++
+			if e.PID == pidWorkers && e.Cat == "operator" {
+				rows[fmt.Sprint(e.Name, e.Args["epoch"], e.Args["step"], e.Args["row"])] = true
+			}
+		default:
+			t.Fatalf("unknown phase %q", e.Phase)
+		}
+	}
+	require.GreaterOrEqual(t, count["reader"], 80)
+	require.GreaterOrEqual(t, len(rows), 160, "every operator on every sample")
+	require.Equal(t, 20, count["step"])
+	require.GreaterOrEqual(t, count["batch"], 60, "making, ready, in use")
+	require.Zero(t, rec.Dropped())
+}
+
+// Spans of one track must not overlap, or viewers show them one inside another.
+func TestTracksDoNotOverlap(t *testing.T) {
+	rec, p, _ := run(t)
+	var b bytes.Buffer
+	require.NoError(t, rec.WriteTrace(&b, p.Operators()))
+	var trace struct{ TraceEvents []traceEvent }
+	require.NoError(t, json.Unmarshal(b.Bytes(), &trace))
+	tracks := map[[2]int][]traceEvent{}
+	for _, e := range trace.TraceEvents {
+		if e.Phase == "X" {
+			tracks[[2]int{e.PID, e.TID}] = append(tracks[[2]int{e.PID, e.TID}], e)
+		}
+	}
+	const slack = 1.0 // µs: the clock is read several times at a border
+	for id, track := range tracks {
+		for i, a := range track {
+			for _, b := range track[:i] {
+				apart := a.Time+a.Dur <= b.Time+slack || b.Time+b.Dur <= a.Time+slack
+				require.True(t, apart, "track %v: %q %.1f+%.1f and %q %.1f+%.1f", id, a.Name, a.Time, a.Dur, b.Name, b.Time, b.Dur)
+			}
+		}
+	}
+}
+
+func TestARecorderHasBounds(t *testing.T) {
+	rec := NewRecorder()
+	told := rec.Listener().WorkerWaited
+	for range maxWaits + 2 {
+		told(pipeline.WaitEvent{})
+	}
+	require.EqualValues(t, 2, rec.Dropped())
+	require.Len(t, rec.waits, maxWaits)
+}
+
+func TestSeries(t *testing.T) {
+	rec := NewRecorder()
+	told := rec.Listener().BatchDelivered
+	for i := range 20 {
+		told(pipeline.BatchEvent{Time: rec.began.Add(time.Duration(i+1) * time.Second), Waited: time.Second, Valid: 8, Ready: i % 2})
+	}
+	s := rec.Series(10)
+	require.Len(t, s.Samples, 10)
+	require.InDelta(t, 2, s.Width.Seconds(), 1e-6)
+	sum := 0.0
+	for i := range s.Samples {
+		sum += s.Samples[i] * s.Width.Seconds()
+		require.InDelta(t, 0.5, s.Ready[i], 0.5)
+	}
+	require.InDelta(t, 160, sum, 1e-6)
+	require.Empty(t, NewRecorder().Series(10).Samples)
+}
+
+func TestPicturesUndoTheNormalisation(t *testing.T) {
+	chw := Sample{DType: pipeline.Float32, Layout: pipeline.CHW, Shape: []int{3, 1, 2}}
+	for _, v := range []float32{0, 1, -1, 2, 0.5, 500} { // red, green and blue of two pixels
+		chw.Data = append(chw.Data, pipeline.View[uint8](bytesOfFloat(v))...)
+	}
+	p, err := NewPicture(chw, Normalisation{Mean: []float64{100, 50, 10}, Std: []float64{10, 20, 30}}, "two")
+	require.NoError(t, err)
+	require.Equal(t, color.NRGBA{100, 30, 25, 255}, pixel(t, p, 0, 0))
+	require.Equal(t, color.NRGBA{110, 90, 255, 255}, pixel(t, p, 1, 0))
+	require.Equal(t, [2]int{2, 1}, [2]int{p.Width, p.Height})
+
+	gray := Sample{DType: pipeline.Uint8, Layout: pipeline.HWC, Shape: []int{2, 1, 1}, Data: []byte{7, 9}}
+	p, err = NewPicture(gray, Normalisation{}, "")
+	require.NoError(t, err)
+	require.Equal(t, color.NRGBA{9, 9, 9, 255}, pixel(t, p, 0, 1))
+
+	for _, bad := range []Sample{
+		{DType: pipeline.Uint8, Shape: []int{4}},
+		{DType: pipeline.Uint8, Shape: []int{1, 1, 2}},
+		{DType: pipeline.Int64, Shape: []int{1, 1, 1}},
+	} {
+		_, err := NewPicture(bad, Normalisation{}, "")
+		require.Error(t, err)
+	}
+}
+
+func bytesOfFloat(v float32) []byte {
+	t := []float32{v}
+	b := make([]byte, 4)
+	copy(pipeline.View[float32](b), t)
+	return b
+}
+
+func pixel(t *testing.T, p Picture, x, y int) color.NRGBA {
+	t.Helper()
+	_, data, ok := strings.Cut(string(p.Source), "base64,")
+	require.True(t, ok)
+	raw, err := base64.StdEncoding.DecodeString(data)
+	require.NoError(t, err)
+	img, err := png.Decode(bytes.NewReader(raw))
+	require.NoError(t, err)
+	return color.NRGBAModel.Convert(img.At(x, y)).(color.NRGBA)
+}
+
+func TestLabels(t *testing.T) {
+	one := Sample{DType: pipeline.Int32, Data: []byte{1, 0, 0, 0}}
+	require.Equal(t, "odd", Label(one, []string{"even", "odd"}))
+	require.Equal(t, "1", Label(one, nil))
+	hot := Sample{DType: pipeline.Float32, Data: append(bytesOfFloat(0), bytesOfFloat(1)...)}
+	require.Equal(t, "odd", Label(hot, []string{"even", "odd"}))
+	require.Empty(t, Label(Sample{DType: pipeline.Uint8}, nil))
+}
+
+func TestThePageNeedsNothingBesideItself(t *testing.T) {
+	rec, p, s := run(t)
+	pic, err := NewPicture(Sample{DType: pipeline.Uint8, Layout: pipeline.HWC, Shape: []int{1, 1, 3}, Data: []byte{1, 2, 3}}, Normalisation{}, "<i>odd</i>")
+	require.NoError(t, err)
+	r := Report{
+		Title: "plankton & co", Settings: p.Options().String(), Made: time.Now(), Pipeline: p, Stats: s,
+		Series: rec.Series(20), Pictures: []Picture{pic}, Dropped: 5,
+	}
+	var b bytes.Buffer
+	require.NoError(t, r.WriteHTML(&b))
+	html := b.String()
+	for _, bad := range []string{
+		"ZgotmplZ", // what a template writes for a value that it refuses
+		"<no value>", "NaN", `<b>"one"</b>`, "<i>odd",
+	} {
+		require.False(t, strings.Contains(html, bad), bad)
+	}
+	for _, want := range []string{
+		"plankton &amp; co", s.Verdict().Bound.String(), "output image", "the loop&#39;s body", "Throughput", "data:image/png;base64,",
+		"in operators", "5 events came after",
+	} {
+		require.True(t, strings.Contains(html, want), want)
+	}
+	for _, m := range regexp.MustCompile(`(?:src|href)="([^"]*)"`).FindAllStringSubmatch(html, -1) {
+		require.True(t, strings.HasPrefix(m[1], "data:"), m[1])
+	}
+	require.NotRegexp(t, `(?i)<script|url\(h|@import`, html)
+}
+
+func TestThePageOfARunThatHasHardlyBegun(t *testing.T) {
+	_, p, s := run(t)
+	r := Report{Title: "x", Pipeline: p, Stats: s.Sub(s)}
+	var b bytes.Buffer
+	require.NoError(t, r.WriteHTML(&b))
+	require.Contains(t, b.String(), "Undecided")
+	require.NotContains(t, b.String(), "NaN")
+}
+
+func TestFigures(t *testing.T) {
+	for want, got := range map[string]string{
+		"1\u202f234\u202f567": number(1234567), "1.5\u202fM": short(1.5e6), "20\u202fk": short(2e4), "5\u202f000": short(5000), "12": number(12.4), "2.5": number(2.5), "0": number(0),
+		"602.1\u202fkB": bytesOf(602112), "2\u202fMB": bytesOf(2e6), "7\u202fB": bytesOf(7),
+		"36\u202fµs": micro(36.1), "3.6\u202fµs": micro(3.6), "12\u202fms": micro(12345), "1.23\u202fms": micro(1234), "2\u202fs": micro(2e6),
+		"250\u202fms": seconds(250 * time.Millisecond), "1.5\u202fs": seconds(1500 * time.Millisecond),
+	} {
+		require.Equal(t, want, got)
+	}
+	require.Equal(t, []string{"decoders.image_", "random_crop", "+ resize"}, wrap("decoders.image_random_crop+resize"))
+	for x, want := range map[float64]float64{0: 1, 0.3: 0.5, 1: 1, 1.1: 2, 42: 50, 700: 1000} {
+		require.InDelta(t, want, niceStep(x), 1e-9)
+	}
+}

@@ -1,0 +1,143 @@
+package iterator
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/planktonml/plankton/internal/terminal"
+	"github.com/planktonml/plankton/pipeline"
+)
+
+// naps is a loader of n samples, each of which sleeps; one worker makes batches
+// of two.
+func naps(t *testing.T, n int64, each time.Duration, pipes int) *Loader {
+	t.Helper()
+	var ps []*pipeline.Pipeline
+	for i := range pipes {
+		src := numbers{n: n, read: func(context.Context, int64) error { time.Sleep(each); return nil }}
+		s := setup{options: pipeline.Options{BatchSize: 2, Workers: 1}, source: src, reader: pipeline.ReaderOptions{NumShards: pipes, ShardID: i}}
+		ps = append(ps, s.pipe(t))
+	}
+	l, err := New(Options{}, ps...)
+	require.NoError(t, err)
+	return l
+}
+
+func run(t *testing.T, l *Loader, epochs int, step time.Duration) {
+	t.Helper()
+	for _, err := range l.Epochs(t.Context(), epochs) {
+		require.NoError(t, err)
+		time.Sleep(step)
+	}
+}
+
+func TestStatsOfALoader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := naps(t, 8, 10*time.Millisecond, 1)
+		defer l.Close()
+		run(t, l, 2, 5*time.Millisecond) // eight batches of 20 ms, a step of 5 ms
+		s := l.Stats()
+		require.EqualValues(t, 8, s.Batches)
+		require.EqualValues(t, 16, s.Samples)
+		require.Equal(t, 20*time.Millisecond, s.FirstBatch)
+		require.Equal(t, 40*time.Millisecond, s.Body)
+		require.Equal(t, 125*time.Millisecond, s.Waited)
+		require.Equal(t, s.Waited+s.Body, s.Active)
+		require.EqualValues(t, 1, s.Gaps)
+		require.Equal(t, 15*time.Millisecond, s.Gap)
+		require.InDelta(t, 16/0.165, s.Rate(), 1e-6)
+		require.Equal(t, pipeline.ByReader, s.Verdict().Bound)
+
+		time.Sleep(time.Hour) // the program does something else
+		run(t, l, 1, 5*time.Millisecond)
+		d := l.Stats().Sub(s)
+		require.EqualValues(t, 4, d.Batches)
+		require.Equal(t, 20*time.Millisecond, d.Body, "time between loops is no step")
+		require.Less(t, d.Waited, 80*time.Millisecond, "batches were made ahead meanwhile")
+
+		js, err := json.Marshal(s)
+		require.NoError(t, err)
+		var back Stats
+		require.NoError(t, json.Unmarshal(js, &back))
+		require.Equal(t, s, back)
+		var b strings.Builder
+		require.NoError(t, s.WritePrometheus(&b))
+		require.Contains(t, b.String(), "plankton_batches_total{pipeline=\"0\"} 8\n")
+	})
+}
+
+func TestStatsOfSeveralPipelinesAddUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := naps(t, 8, 10*time.Millisecond, 2)
+		defer l.Close()
+		run(t, l, 1, 100*time.Millisecond)
+		s := l.Stats()
+		require.EqualValues(t, 2, s.Batches)
+		require.EqualValues(t, 8, s.Samples)
+		require.Equal(t, 200*time.Millisecond, s.Body)
+		require.Len(t, s.Pipelines, 2)
+	})
+}
+
+func TestStatsWhileALoopRunsAndAfterClose(t *testing.T) {
+	l := naps(t, 100, 0, 1)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for range 200 {
+			_ = l.Stats().String()
+		}
+	}()
+	run(t, l, 4, 0)
+	<-done
+	require.NoError(t, l.Close())
+	require.EqualValues(t, 400, l.Stats().Samples)
+	require.Zero(t, Stats{}.Rate())
+	require.Equal(t, pipeline.Undecided, Stats{}.Verdict().Bound)
+}
+
+func TestProgress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := naps(t, 8, 10*time.Millisecond, 1)
+		defer l.Close()
+		var b bytes.Buffer
+		p := newProgress(terminal.To(&b, 200), l, 2)
+		for batch, err := range l.Epochs(t.Context(), 2) {
+			require.NoError(t, err)
+			time.Sleep(480 * time.Millisecond)
+			p.Step("cost %.1f", float64(batch.Step()))
+		}
+		p.Close()
+		lines := strings.Split(b.String(), "\r\x1b[K")
+		require.Equal(t, "epoch 1 ███░░░░░░░░░░░░░░░░░  12 %  1 of 8 steps, 4s left, 4 samples/s, waited 4 %  cost 0.0", lines[1])
+		require.Contains(t, lines[6], "epoch 2 ███████████████░░░░░  75 %  6 of 8 steps, 1s left")
+		require.Len(t, lines, 10)
+		require.Empty(t, lines[9], "the line is removed")
+	})
+}
+
+func TestProgressInAPipe(t *testing.T) {
+	r, w, err := os.Pipe()
+	require.NoError(t, err)
+	l := naps(t, 4, 0, 1)
+	defer l.Close()
+	p := NewProgress(w, l, 1)
+	for _, err := range l.Epoch(t.Context()) {
+		require.NoError(t, err)
+		p.Step("")
+	}
+	p.Close()
+	require.NoError(t, w.Close())
+	var b bytes.Buffer
+	_, err = b.ReadFrom(r)
+	require.NoError(t, err)
+	require.Empty(t, b.String())
+}

@@ -1,0 +1,350 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/planktonml/plankton/memstats"
+)
+
+// hoarder is a kernel that holds memory of its own while it makes a blob of as many bytes
+// as its input says, each of them the input modulo 251.
+type hoarder struct {
+	beside func(n int) int64
+	held   []byte
+}
+
+func (k *hoarder) Run(s *Sample, in, out []*Tensor) error {
+	n := int(in[0].Int32s()[0])
+	if want := k.beside(n); want > int64(len(k.held)) {
+		if err := s.Reserve(want); err != nil {
+			return err
+		}
+		k.held = make([]byte, want)
+	}
+	mem, err := out[0].Resize(n)
+	if err != nil {
+		return err
+	}
+	for i := range mem {
+		mem[i] = byte(n % 251)
+	}
+	return nil
+}
+
+func (k *hoarder) Release() { k.held = nil }
+
+// blobs is a pipeline of numbers that become blobs of size(i) bytes, an output
+// if ragged, and their lengths and first bytes, always outputs.
+func blobs(t require.TestingT, o Options, n int64, ragged bool, size func(i int32) int32, beside func(n int) int64) *Pipeline {
+	p, err := New(o, func(g *Graph) {
+		v := g.Read(ReaderOptions{}, numbers{n: n})[0]
+		v = g.Add(Op{
+			Name: "size", Inputs: []Value{v}, Outputs: []Spec{{DType: Int32}},
+			New: func() (Kernel, error) {
+				return KernelFunc(func(_ *Sample, in, out []*Tensor) error {
+					_, err := out[0].Resize()
+					out[0].Int32s()[0] = size(in[0].Int32s()[0])
+					return err
+				}), nil
+			},
+		})[0]
+		g.Output("blob", blob(g, v, beside, ragged))
+	})
+	require.NoError(t, err)
+	return p
+}
+
+// blob returns blobs, or where they are not to be ragged a digest of them.
+func blob(g *Graph, v Value, beside func(n int) int64, ragged bool) Value {
+	b := g.Add(Op{
+		Name: "hoard", Inputs: []Value{v}, Outputs: []Spec{{DType: Uint8, Shape: []int{-1}}}, Expensive: true,
+		New: func() (Kernel, error) { return &hoarder{beside: beside}, nil },
+	})[0]
+	if ragged {
+		return b
+	}
+	return g.Add(Op{
+		Name: "digest", Inputs: []Value{b}, Outputs: []Spec{{DType: Int32, Shape: []int{2}}},
+		New: func() (Kernel, error) {
+			return KernelFunc(func(_ *Sample, in, out []*Tensor) error {
+				_, err := out[0].Resize(2)
+				sum := int32(0)
+				for _, x := range in[0].Bytes() {
+					sum += int32(x)
+				}
+				out[0].Int32s()[0], out[0].Int32s()[1] = int32(in[0].Len()), sum
+				return err
+			}), nil
+		},
+	})[0]
+}
+
+// drain takes all batches of a run and returns what is in their rows, in words;
+// hold is called while each is held.
+func drain(t require.TestingT, r *Runner, ctx testContext, hold func(*Batch)) (rows []string, err error) {
+	for {
+		b, err := r.Next(ctx.Context())
+		if err != nil || b == nil {
+			return rows, err
+		}
+		hold(b)
+		for i, ok := range b.Mask() {
+			row := fmt.Sprint(b.IDs()[i], ok)
+			if s := b.Sample("blob", i); ok {
+				row += fmt.Sprint(s.Shape(), slices.Compact(append([]byte{}, s.Bytes()...)))
+			}
+			rows = append(rows, row)
+		}
+		b.Release()
+	}
+}
+
+// Whatever the sizes, workers and depth, a pipeline under a budget that is large
+// enough for a batch delivers what it delivers without one, never holds more,
+// and leaks nothing. Now and then the consumer is slow, or takes a break.
+func TestABudgetChangesNothingButTheMemory(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.Int64Range(1, 40).Draw(t, "samples")
+		sizes := rapid.SliceOfN(rapid.OneOf(rapid.Int32Range(0, 50), rapid.Int32Range(0, 5000)), int(n), int(n)).Draw(t, "sizes")
+		size := func(i int32) int32 { return sizes[i] }
+		factor := rapid.Int64Range(0, 3).Draw(t, "beside")
+		beside := func(n int) int64 { return factor * int64(n) }
+		ragged := rapid.Bool().Draw(t, "ragged")
+		o := Options{
+			BatchSize: rapid.IntRange(1, 6).Draw(t, "batch"), Workers: rapid.IntRange(1, 5).Draw(t, "workers"),
+			PrefetchDepth: rapid.IntRange(1, 3).Draw(t, "depth"), BufferRules: &memstats.Rules{HostShrinkThreshold: 1, HostGrowthFactor: 1, DeviceGrowthFactor: 1},
+		}
+		feed := inOrder{n, int64(o.BatchSize)}
+
+		run := func(o Options, hold func(*Batch)) []string {
+			p := blobs(t, o, n, ragged, size, beside)
+			r, err := p.NewRunner(feed)
+			require.NoError(t, err)
+			defer func() {
+				require.NoError(t, r.Close())
+				require.Zero(t, p.Memory().Live)
+			}()
+			rows, err := drain(t, r, contextOf(t), func(b *Batch) {
+				hold(b)
+				if len(b.IDs()) > 0 && b.Step()%4 == 3 {
+					r.Park()
+				}
+			})
+			require.NoError(t, err)
+			if o.MemoryBudget > 0 {
+				require.LessOrEqual(t, p.Memory().Peak, o.MemoryBudget)
+			}
+			return rows
+		}
+		want := run(o, func(*Batch) {})
+
+		largest, batch, most := int64(0), int64(0), int64(0)
+		for i, s := range sizes {
+			if i%o.BatchSize == 0 {
+				batch = 0
+			}
+			batch += int64(s)
+			most = max(most, batch)
+			largest = max(largest, int64(s)*(1+factor)+8) // and the two numbers
+		}
+		if !ragged {
+			most = 0
+		}
+		least := largest + most + blobs(t, o, n, ragged, size, beside).denseBytes()
+		o.MemoryBudget = rapid.Int64Range(least, 2*least).Draw(t, "budget")
+		checked := memstats.NewChecked(memstats.Heap{})
+		o.Allocator = checked
+		slow := rapid.SampledFrom([]time.Duration{0, time.Microsecond, time.Millisecond}).Draw(t, "slow")
+		require.Equal(t, want, run(o, func(*Batch) { time.Sleep(slow) }))
+		require.NoError(t, checked.Check())
+	})
+}
+
+// A sample that does not fit alone fails by itself, the same one whatever the
+// workers; others are not touched.
+func TestASampleThatCanNeverFit(t *testing.T) {
+	size := func(i int32) int32 {
+		if i == 7 {
+			return 10_000
+		}
+		return 100
+	}
+	none := func(int) int64 { return 0 }
+	for _, ragged := range []bool{false, true} {
+		for _, workers := range []int{1, 4} {
+			o := Options{BatchSize: 4, Workers: workers, MemoryBudget: 8000}
+			r := runner(t, blobs(t, o, 16, ragged, size, none), 16)
+			_, err := drain(t, r, t, func(*Batch) {})
+			var bad *SampleError
+			require.ErrorAs(t, err, &bad)
+			require.Equal(t, "number 7", bad.Source)
+			require.Equal(t, "hoard", bad.Op)
+			var over *memstats.BudgetError
+			require.ErrorAs(t, err, &over)
+			require.EqualValues(t, 10_000, over.Need)
+			require.EqualValues(t, 8000, over.Limit)
+			require.Less(t, over.Used, int64(500))
+
+			o.OnError = Skip
+			rows, err := drain(t, runner(t, blobs(t, o, 16, ragged, size, none), 16), t, func(*Batch) {})
+			require.NoError(t, err)
+			for i, row := range rows {
+				require.Equal(t, i != 7, row != "7 false", row)
+			}
+		}
+	}
+}
+
+// A batch that cannot fit ends the run, and tells whether the consumer holds
+// another one.
+func TestABatchThatCannotFit(t *testing.T) {
+	size := func(int32) int32 { return 1000 }
+	none := func(int) int64 { return 0 }
+	o := Options{BatchSize: 8, Workers: 3, MemoryBudget: 6000, OnError: Skip}
+	r := runner(t, blobs(t, o, 32, true, size, none), 32)
+	_, err := r.Next(t.Context())
+	var over *BatchBudgetError
+	require.ErrorAs(t, err, &over)
+	require.Zero(t, over.Held)
+	require.ErrorContains(t, err, "a batch does not fit")
+	require.ErrorContains(t, err, "budget of 6000")
+
+	o.MemoryBudget = 12_000
+	r = runner(t, blobs(t, o, 32, true, size, none), 32)
+	b, err := r.Next(t.Context())
+	require.NoError(t, err)
+	_, err = r.Next(t.Context())
+	require.ErrorAs(t, err, &over)
+	require.Equal(t, 1, over.Held)
+	require.ErrorContains(t, err, "release them first")
+	b.Release()
+}
+
+// What a sequence has delivered is not asked for again.
+func TestASequenceUnderABudget(t *testing.T) {
+	const n = 60
+	size := func(i int32) int32 { return 50 + i%5*400 }
+	for _, ragged := range []bool{false, true} {
+		for _, workers := range []int{1, 4} {
+			ended := 0
+			o := Options{BatchSize: 4, Workers: workers, MemoryBudget: 9_500}
+			p, err := New(o, func(g *Graph) {
+				v := g.ReadSequence(ReaderOptions{}, count{n: n, ended: &ended})[0]
+				v = g.Add(Op{
+					Name: "size", Inputs: []Value{v}, Outputs: []Spec{{DType: Int32}},
+					New: func() (Kernel, error) {
+						return KernelFunc(func(_ *Sample, in, out []*Tensor) error {
+							_, err := out[0].Resize()
+							out[0].Int32s()[0] = size(in[0].Int32s()[0])
+							return err
+						}), nil
+					},
+				})[0]
+				g.Output("blob", blob(g, v, func(n int) int64 { return 2 * int64(n) }, ragged))
+			})
+			require.NoError(t, err)
+			r := runner(t, p, 1<<40)
+			seen := 0
+			for {
+				b, err := r.Next(t.Context())
+				require.NoError(t, err)
+				if b == nil {
+					break
+				}
+				for i := range 4 {
+					got := b.Sample("blob", i)
+					want := int(size(int32(seen)))
+					if ragged {
+						require.Equal(t, want, got.Len())
+					} else {
+						require.EqualValues(t, want, got.Int32s()[0])
+					}
+					seen++
+				}
+				if seen%12 == 0 {
+					r.Park()
+				}
+				b.Release()
+			}
+			require.Equal(t, n, seen)
+			require.LessOrEqual(t, p.Memory().Peak, o.MemoryBudget)
+		}
+	}
+}
+
+// The memory that a huge sample needed is given back.
+func TestScratchOfAHugeSampleIsGivenBack(t *testing.T) {
+	size := func(i int32) int32 {
+		if i == 3 {
+			return 100_000
+		}
+		return 10
+	}
+	o := Options{BatchSize: 4, Workers: 1, MemoryBudget: 150_000}
+	p := blobs(t, o, 8, false, size, func(n int) int64 { return int64(n) / 4 })
+	r := runner(t, p, 8)
+	_, err := drain(t, r, t, func(*Batch) {})
+	require.NoError(t, err)
+	require.Greater(t, p.Memory().Peak, int64(125_000))
+	require.Less(t, p.Memory().Live, int64(1000))
+}
+
+func TestBudgetsThatCannotBe(t *testing.T) {
+	for _, c := range []struct {
+		o    Options
+		want string
+	}{
+		{Options{MemoryBudget: -1}, "MemoryBudget is -1"},
+		{Options{BytesPerSample: -1}, "BytesPerSample -1; they must not be negative"},
+		{Options{MemoryBudget: 90}, "MemoryBudget is 90 bytes, but the dense outputs of 3 batches alone take 96"},
+		{Options{BytesPerSampleHint: map[string][]int{"resize": {1}}}, `BytesPerSampleHint names "resize", but the operators that run are ["reader" "square"]`},
+		{Options{BytesPerSampleHint: map[string][]int{"square": {1, 2}}}, `BytesPerSampleHint has 2 sizes for "square", which has 1 outputs`},
+		{Options{BytesPerSampleHint: map[string][]int{"square": {-1}}}, `BytesPerSampleHint of "square" is -1`},
+		{Options{BufferRules: &memstats.Rules{HostGrowthFactor: 0.5}}, "host buffer growth factor is 0.5"},
+	} {
+		c.o.BatchSize = 4
+		_, err := New(c.o, func(g *Graph) { g.Output("square", square(g, g.Read(ReaderOptions{}, numbers{n: 8})[0], nil)) })
+		var build *BuildError
+		require.ErrorAs(t, err, &build)
+		require.ErrorContains(t, err, c.want)
+	}
+}
+
+// A kernel that panics or ends its goroutine does not keep its memory from
+// others.
+func TestKernelsThatFailUnderABudget(t *testing.T) {
+	src := numbers{n: 64}
+	o := Options{BatchSize: 4, Workers: 3, MemoryBudget: 1000, OnError: Skip}
+	p := squares(t, o, src, func(i int32) error {
+		if i%5 == 0 {
+			panic("no multiples of five")
+		}
+		if i%7 == 0 {
+			return errors.New("nor of seven")
+		}
+		return nil
+	})
+	sq, _ := collect(t, runner(t, p, 64))
+	good := 0
+	for _, b := range sq {
+		good += len(b)
+	}
+	require.Equal(t, 64-13-8, good)
+}
+
+type testContext interface{ Context() context.Context }
+
+// contextOf returns a context for a property, which has none.
+func contextOf(*rapid.T) testContext { return background{} }
+
+type background struct{}
+
+func (background) Context() context.Context { return context.Background() }

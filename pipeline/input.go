@@ -1,0 +1,185 @@
+package pipeline
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"sync"
+
+	"github.com/planktonml/plankton/memstats"
+)
+
+// input is a reader that the program feeds, batch by batch: a sequence of what
+// was fed so far.
+type input struct {
+	name    string
+	outputs []Spec
+	batch   int // rows of a batch
+
+	mu    sync.Mutex
+	fed   int64  // batches in all
+	queue []*fed // fed and not read yet, the oldest first
+	spare []*fed
+	pool  memstats.Pool // what is in both
+}
+
+// fed is one batch.
+type fed struct{ rows [][]Tensor } // by row, by output
+
+// Input adds an input that Pipeline.FeedInput feeds and returns its values. A
+// pipeline with an input has no other reader, and is run by Run or ScheduleRun.
+func (g *Graph) Input(name string, outputs ...Spec) []Value {
+	return g.ReadSequence(ReaderOptions{Name: name}, &input{name: name, outputs: outputs, batch: g.opt.BatchSize})
+}
+
+// Outputs implements Sequence.
+func (in *input) Outputs() []Spec { return in.outputs }
+
+// Meta implements Sequence.
+func (in *input) Meta() Meta { return Meta{} }
+
+// Describe implements Sequence.
+func (in *input) Describe(index int64) string { return fmt.Sprintf("%s[%d]", in.name, index) }
+
+// Samples implements Sequence: the rows that were fed, and errEnd for those that a
+// short batch lacks.
+func (in *input) Samples() iter.Seq2[func([]*Tensor) error, error] {
+	return func(yield func(func([]*Tensor) error, error) bool) {
+		for f := in.pop(); f != nil; f = in.pop() {
+			for row := range in.batch {
+				var ok bool
+				if row < len(f.rows) {
+					ok = yield(func(out []*Tensor) error { return copyTensors(out, f.rows[row]) }, nil)
+				} else {
+					ok = yield(nil, errEnd)
+				}
+				if !ok {
+					return
+				}
+			}
+			in.mu.Lock()
+			in.spare = append(in.spare, f)
+			in.mu.Unlock()
+		}
+	}
+}
+
+func copyTensors(to []*Tensor, from []Tensor) error {
+	for i := range to {
+		if err := to[i].CopyFrom(&from[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pop takes the oldest batch off the queue.
+func (in *input) pop() *fed {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if len(in.queue) == 0 {
+		return nil
+	}
+	f := in.queue[0]
+	in.queue = in.queue[1:]
+	return f
+}
+
+// fedBatches returns how many batches were fed in all.
+func (in *input) fedBatches() int64 {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.fed
+}
+
+// hungry is the error of a run without data.
+func (in *input) hungry() error {
+	return fmt.Errorf("pipeline: input %q has no batch for this run; call FeedInput first", in.name)
+}
+
+// input returns the pipeline's input, nil if it has none.
+func (p *Pipeline) input() *input {
+	in, _ := p.readers[0].Sequence.(*input)
+	return in
+}
+
+// FeedInput gives an input the data for one more run: rows samples, at most
+// BatchSize, the others being not valid. Fill is called for each of them before
+// FeedInput returns, with a tensor per output to Resize and write. The data lie
+// beside the pipeline's memory until they are read, at most one copy for each
+// run that is fed ahead.
+func (p *Pipeline) FeedInput(name string, rows int, fill func(row int, out []*Tensor) error) error {
+	r, err := p.reader(name)
+	if err != nil {
+		return err
+	}
+	in, ok := r.Sequence.(*input)
+	switch {
+	case !ok:
+		return fmt.Errorf("pipeline: reader %q has a source of its own; only what Graph.Input makes can be fed", r.Name)
+	case rows < 1 || rows > in.batch:
+		return fmt.Errorf("pipeline: %d rows for input %q; 1 … %d make a batch", rows, in.name, in.batch)
+	}
+	f := in.blank(rows)
+	out := make([]*Tensor, len(in.outputs))
+	for row := range rows {
+		for i := range out {
+			out[i] = &f.rows[row][i]
+		}
+		if err := fill(row, out); err != nil {
+			return fmt.Errorf("pipeline: input %q, row %d: %w", in.name, row, err)
+		}
+		for i, t := range out {
+			if err := fits(t, &in.outputs[i]); err != nil {
+				return fmt.Errorf("pipeline: input %q, row %d, output %d: %w", in.name, row, i, err)
+			}
+		}
+	}
+	in.mu.Lock()
+	in.queue = append(in.queue, f)
+	in.fed++
+	in.mu.Unlock()
+	return nil
+}
+
+// blank returns a batch of rows to fill, with the memory of one that was read.
+func (in *input) blank(rows int) *fed {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	f := &fed{}
+	if n := len(in.spare); n > 0 {
+		f, in.spare = in.spare[n-1], in.spare[:n-1]
+	}
+	for len(f.rows) < rows {
+		row := make([]Tensor, len(in.outputs))
+		for i := range row {
+			row[i].pool = &in.pool
+		}
+		f.rows = append(f.rows, row)
+	}
+	f.rows = f.rows[:rows]
+	for _, row := range f.rows {
+		for i, spec := range in.outputs {
+			row[i].dtype, row[i].layout, row[i].data = spec.DType, spec.Layout, nil
+		}
+	}
+	return f
+}
+
+// fits checks a sample against what was declared.
+func fits(t *Tensor, spec *Spec) error {
+	if t.data == nil && t.Len() > 0 {
+		return errors.New("nothing was written; call Resize")
+	}
+	ok := len(t.Shape()) == len(spec.Shape)
+	for i := 0; ok && i < len(spec.Shape); i++ {
+		ok = spec.Shape[i] < 0 || spec.Shape[i] == t.Shape()[i]
+	}
+	if !ok {
+		return &ShapeError{Got: append([]int(nil), t.Shape()...), Want: spec.Shape}
+	}
+	if spec.DType != 0 && t.dtype != spec.DType {
+		return fmt.Errorf("%s elements, the input was declared %s", t.dtype, spec.DType)
+	}
+	return nil
+}

@@ -1,0 +1,52 @@
+package pipeline
+
+import "fmt"
+
+// ReaderMeta is what NVIDIA DALI calls a reader's metadata.
+type ReaderMeta struct {
+	EpochSize       int64 // samples of the data set; -1 for a sequence
+	EpochSizePadded int64 // with padding, so that all shards have the same size
+	NumShards       int
+	ShardID         int // the one that the reader begins with
+	PadLastBatch    bool
+	StickToShard    bool
+}
+
+// ReaderMeta returns the metadata of a reader. The name may be left empty where
+// there is one reader.
+func (p *Pipeline) ReaderMeta(name string) (ReaderMeta, error) {
+	r, err := p.reader(name)
+	if err != nil {
+		return ReaderMeta{}, err
+	}
+	m := ReaderMeta{
+		EpochSize: r.Len(), NumShards: r.NumShards, ShardID: r.ShardID,
+		PadLastBatch: r.PadLastBatch, StickToShard: r.StickToShard,
+	}
+	m.EpochSizePadded = m.EpochSize
+	if s := int64(r.NumShards); r.PadLastBatch && m.EpochSize > 0 {
+		m.EpochSizePadded = (m.EpochSize + s - 1) / s * s
+	}
+	return m, nil
+}
+
+// EpochSize returns ReaderMeta.EpochSizePadded of a reader.
+func (p *Pipeline) EpochSize(name string) (int64, error) {
+	m, err := p.ReaderMeta(name)
+	return m.EpochSizePadded, err
+}
+
+// reader returns the reader of a name, or the only one.
+func (p *Pipeline) reader(name string) (*Reader, error) {
+	if name == "" && len(p.readers) == 1 {
+		return p.readers[0], nil
+	}
+	var names []string
+	for _, r := range p.readers {
+		if r.Name == name {
+			return r, nil
+		}
+		names = append(names, r.Name)
+	}
+	return nil, fmt.Errorf("pipeline: there is no reader %q; the pipeline has %q", name, names)
+}

@@ -1,0 +1,138 @@
+package ops
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/planktonml/plankton/executor"
+	"github.com/planktonml/plankton/internal/accel"
+	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/streams"
+)
+
+// Operators with these commands like to share a stream.
+const (
+	uploads = iota + 1
+	kernels
+)
+
+// ToDevice ends the part of a pipeline that works on single samples on the host:
+// it brings whole batches to the device of pipeline.Options.Device, in one copy
+// each. Only operators for whole batches and Graph.Output can take the
+// result. Without such a device, or on one that has no memory of its own, the
+// result is host memory.
+func ToDevice(g *pipeline.Graph, v pipeline.Value) pipeline.Value {
+	const name = "to_device"
+	given(g, name, v)
+	if g.Err() != nil {
+		return pipeline.Value{}
+	}
+	return g.AddBatch(pipeline.BatchOp{
+		Name: name, Inputs: []pipeline.Value{v}, Outputs: []pipeline.Spec{v.Spec()},
+		Backend: executor.Mixed, Command: uploads,
+		New: func() (pipeline.BatchKernel, error) { return pipeline.BatchKernelFunc(upload), nil },
+	})[0]
+}
+
+func upload(c *streams.Context, in, out []pipeline.BatchTensor) error {
+	if q := queue(c); q != nil {
+		return q.Copy(out[0].Data, in[0].Data)
+	}
+	copy(out[0].Data, in[0].Data)
+	return nil
+}
+
+// queue returns what launches on the device of a stream, nil where the work is
+// to be done on the host.
+func queue(c *streams.Context) accel.Queue {
+	if c == nil {
+		return nil
+	}
+	q, _ := c.Native.(accel.Queue)
+	return q
+}
+
+// DeviceOneHot is OneHot for labels that ToDevice brought to the device, int32 or
+// int64. The result is float32, with the classes as the last dimension. A kernel
+// cannot fail a sample, so labels outside of the classes give a vector of Off
+// alone: OneHotOptions.IgnoreUnknown must be set.
+func DeviceOneHot(g *pipeline.Graph, label pipeline.Value, o OneHotOptions) pipeline.Value {
+	const name = "device_one_hot"
+	given(g, name, label)
+	if g.Err() != nil {
+		return pipeline.Value{}
+	}
+	in := label.Spec()
+	if o.Classes == 0 {
+		o.Classes = in.Classes
+	}
+	if o.On == 0 && o.Off == 0 {
+		o.On = 1
+	}
+	switch {
+	case o.Classes < 1:
+		g.Fail(name, fmt.Errorf("Classes is %d; it must be positive, or known to the reader", o.Classes))
+	case in.DType != pipeline.Int32 && in.DType != pipeline.Int64:
+		g.Fail(name, fmt.Errorf("the labels are %s; int32 or int64 is wanted", in))
+	case o.Axis != nil && *o.Axis != len(in.Shape) || o.DType != 0 && o.DType != pipeline.Float32:
+		g.Fail(name, errors.New("the result is float32 with the classes as its last dimension; leave Axis and DType out"))
+	case !o.IgnoreUnknown:
+		g.Fail(name, errors.New("a kernel cannot fail a sample with an unknown label: set IgnoreUnknown, or use OneHot before ToDevice"))
+	}
+	if g.Err() != nil {
+		return pipeline.Value{}
+	}
+	p := accel.OneHot{Labels: 1, Classes: o.Classes, Int64: in.DType == pipeline.Int64, On: float32(o.On), Off: float32(o.Off)}
+	for _, d := range in.Shape {
+		p.Labels *= d
+	}
+	valid := one(g, pipeline.Op{
+		Name: name + "/valid", Outputs: []pipeline.Spec{{DType: pipeline.Uint8}},
+		New: each(func(_ *pipeline.Sample, _, out []*pipeline.Tensor) error {
+			b, err := out[0].Resize()
+			if err == nil {
+				b[0] = 1 // a row that is not valid is zero
+			}
+			return err
+		}),
+	})
+	return g.AddBatch(pipeline.BatchOp{
+		Name: name, Inputs: []pipeline.Value{label, ToDevice(g, valid)},
+		Outputs: []pipeline.Spec{{DType: pipeline.Float32, Shape: append(append([]int{}, in.Shape...), o.Classes)}},
+		Backend: executor.Device, Command: kernels, Config: fmt.Sprintf("%+v", p),
+		New: func() (pipeline.BatchKernel, error) {
+			return pipeline.BatchKernelFunc(func(c *streams.Context, in, out []pipeline.BatchTensor) error {
+				if q := queue(c); q != nil {
+					p := p
+					p.N = len(in[0].Mask)
+					return q.OneHot(out[0].Data, in[0].Data, in[1].Data, &p)
+				}
+				return oneHotRows(out[0].Data, in[0].Data, in[1].Data, &p)
+			}), nil
+		},
+	})[0]
+}
+
+// oneHotRows is the kernel of DeviceOneHot on the host.
+func oneHotRows(dst, labels, valid []byte, p *accel.OneHot) error {
+	out := pipeline.View[float32](dst)
+	label := func(i int) int64 { return int64(pipeline.View[int32](labels)[i]) }
+	if p.Int64 {
+		label = func(i int) int64 { return pipeline.View[int64](labels)[i] }
+	}
+	for i := range len(out) / p.Classes {
+		row := out[i*p.Classes:][:p.Classes]
+		if valid[i/p.Labels] == 0 {
+			clear(row)
+			continue
+		}
+		l := label(i)
+		for k := range row {
+			row[k] = p.Off
+			if int64(k) == l {
+				row[k] = p.On
+			}
+		}
+	}
+	return nil
+}
