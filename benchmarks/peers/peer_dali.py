@@ -1,0 +1,71 @@
+"""NVIDIA DALI with all operators on the CPU."""
+import meter
+
+args = meter.arguments()
+
+import numpy as np
+import nvidia.dali as dali
+from nvidia.dali import fn, types
+
+B = args.batch
+FILES = [] if args.workload == "mnist" else meter.jpegs(args.data)
+NORMALISE = dict(dtype=types.FLOAT, output_layout="CHW", mean=[255 * m for m in meter.MEAN], std=[255 * s for s in meter.STD])
+
+
+def encoded():
+    return fn.readers.file(files=FILES, random_shuffle=args.shuffle, initial_fill=1000)[0]
+
+
+def train():
+    x = fn.decoders.image_random_crop(encoded(), random_area=[0.08, 1.0], random_aspect_ratio=[3 / 4, 4 / 3])
+    x = fn.resize(x, resize_x=224, resize_y=224, interp_type=types.INTERP_LINEAR)
+    return fn.crop_mirror_normalize(x, mirror=fn.random.coin_flip(), **NORMALISE)
+
+
+def evaluate():
+    x = fn.resize(fn.decoders.image(encoded()), resize_shorter=256, interp_type=types.INTERP_LINEAR)
+    return fn.crop_mirror_normalize(x, crop=(224, 224), **NORMALISE)
+
+
+def decode():
+    return fn.decoders.image(encoded())
+
+
+def cifar():
+    return fn.crop_mirror_normalize(fn.decoders.image(encoded()), **NORMALISE)
+
+
+def mnist():
+    pictures, labels = meter.mnist(args.data)
+    rng = np.random.default_rng(1)
+
+    def batches():
+        while True:
+            order = rng.permutation(len(pictures))
+            for i in range(0, len(order) // B * B, B):
+                yield pictures[order[i:i + B]], labels[order[i:i + B]]
+
+    x, y = fn.external_source(source=batches(), num_outputs=2, batch=True)
+    return fn.cast(x, dtype=types.FLOAT) / 255, fn.one_hot(y, num_classes=10)
+
+
+pipe = dali.Pipeline(batch_size=B, num_threads=args.threads, device_id=None, prefetch_queue_depth=2, seed=1)
+with pipe:
+    out = {"train": train, "eval": evaluate, "decode": decode, "mnist": mnist, "cifar": cifar}[args.workload]()
+    pipe.set_outputs(*(out if isinstance(out, tuple) else (out,)))
+pipe.build()
+# DALI rounds an epoch of pictures up to whole batches.
+STEPS = 60000 // B if args.workload == "mnist" else -(-len(FILES) // B)
+
+
+def epoch():
+    for _ in range(STEPS):
+        x = pipe.run()[0]
+        if args.workload == "decode":
+            np.asarray(x[0])[0, 0, 0]
+        else:
+            np.asarray(x.as_tensor()).flat[0]
+        yield B
+
+
+meter.measure(args, dali.__version__, epoch)
