@@ -214,10 +214,6 @@ func (c *runFlags) measure(l *iterator.Loader, first int64, w watch, progress *i
 		}
 		if b.Epoch() != epoch {
 			epoch = b.Epoch()
-			if epoch == timed && epoch != first {
-				// The border of the warm epoch: time starts with the second.
-				start, cpu, base = time.Now(), usage.CPU(), l.Stats()
-			}
 			if c.Digest {
 				res.Digests = append(res.Digests, []string{})
 			}
@@ -237,6 +233,11 @@ func (c *runFlags) measure(l *iterator.Loader, first int64, w watch, progress *i
 			w.batch(b)
 		}
 		progress.Step("")
+		if epoch < timed {
+			// Time starts with the last batch of the warm epoch and ends with the
+			// last one of all: between them lies all the work for the batches counted.
+			start, cpu, base = time.Now(), usage.CPU(), l.Stats()
+		}
 	}
 	wall := time.Since(start).Seconds()
 	res.WallS = wall
