@@ -76,9 +76,6 @@ func newBatch(r *hostRegion) (*Batch, error) {
 				b.free()
 				return nil, err
 			}
-			if !b.onDevice(i) {
-				clear(o.dense)
-			}
 		} else {
 			var err error
 			if o.ragged, err = r.newRagged(p.hints[out.value]); err != nil {
