@@ -12,11 +12,10 @@ func TestUsageGrowsWithWork(t *testing.T) {
 	if before == 0 {
 		t.Skip("this system does not tell the processor time")
 	}
-	for began := time.Now(); time.Since(began) < 50*time.Millisecond; {
+	began := time.Now()
+	for CPU()-before < 10*time.Millisecond {
+		require.Less(t, time.Since(began), time.Minute, "work must show")
 	}
-	used := CPU() - before
-	require.Greater(t, used, 10*time.Millisecond)
-	require.Less(t, used, time.Minute)
 	if peak := PeakMemory(); peak != 0 {
 		require.Greater(t, peak, int64(1<<20))
 		require.Less(t, peak, int64(1<<40))
