@@ -63,7 +63,7 @@ func BenchmarkAutotune(b *testing.B) {
 	b.ResetTimer()
 	for b.Loop() {
 		for i, l := range loaders {
-			n, d := spin(l, 300*time.Millisecond)
+			n, d := spin(l, 100*time.Millisecond)
 			samples[i] += n
 			took[i] += d
 		}

@@ -38,4 +38,9 @@
 // have followed, and with another number of ranks if need be. It refuses a state
 // of other data, another pipeline or another plan, and says what differs.
 // Sequences, which can only be read from their beginning, have no states.
+//
+// # Statistics
+//
+// Loader.Stats says how long loops waited for data and, by its Verdict, why; it
+// can be called at any time from any goroutine. Progress shows it on a terminal.
 package iterator

@@ -1,8 +1,5 @@
 package memstats
 
-// Window is the number of uses that decide whether a buffer shrinks.
-const Window = 16
-
 // Buffer is memory that follows the size asked for. Its zero value is empty. It
 // may be moved to another variable, but not copied: one variable at a time is the
 // buffer.
@@ -11,14 +8,12 @@ type Buffer struct {
 	mem  []byte // everything reserved
 
 	floor int // presized: it is not made smaller than this
-	least int // the size that the last trim found to be needed
-	top   int // the largest request since then
-	uses  int // calls of Trim since then
+	least int // the size that Fit was given when it freed the memory
 }
 
 // Resize returns n bytes of the buffer, allocating from p if the reserved
 // memory is too small. The contents are not kept when memory moves. The bytes
-// are valid until the next Resize, Trim or Free. The error is that of p's gate or
+// are valid until the next Resize, Fit or Free. The error is that of p's gate or
 // allocator, and leaves the buffer empty.
 func (b *Buffer) Resize(p *Pool, n int) ([]byte, error) {
 	if n > len(b.mem) {
@@ -26,13 +21,8 @@ func (b *Buffer) Resize(p *Pool, n int) ([]byte, error) {
 			return nil, err
 		}
 	}
-	b.top = max(b.top, n)
 	return b.mem[:n:n], nil
 }
-
-// Fit frees host memory most of which a request of n bytes would not need, by the
-// pool's shrink threshold, at once: for who needs the memory more than the time of an allocation.
-func (b *Buffer) Fit(n int) { b.shrink(n) }
 
 // Reserve makes room for n bytes. The buffer never shrinks below that, until
 // Free.
@@ -60,31 +50,19 @@ func (b *Buffer) grow(p *Pool, n int) error {
 // Reserved returns how many bytes the buffer holds.
 func (b *Buffer) Reserved() int { return len(b.mem) }
 
-// Trim counts a use of a buffer that nobody uses now. With the last of a Window
-// of uses it frees host memory most of which was not needed in any of
-// them, by the pool's shrink threshold; the next Resize allocates what the
-// largest of them needed.
-func (b *Buffer) Trim() {
-	if b.uses++; b.uses < Window {
-		return
-	}
-	b.least = b.shrink(b.top)
-	b.top, b.uses = 0, 0
-}
-
-// shrink frees the memory if n bytes need little of it. It returns what they need in that
-// case, else 0.
-func (b *Buffer) shrink(n int) int {
+// Fit says that n bytes are going to be enough for a while. It frees host memory
+// of which they need less than the pool's shrink threshold; the next Resize then
+// allocates as much as n bytes take.
+func (b *Buffer) Fit(n int) {
 	if b.pool == nil || b.pool.opt.Kind != Host {
-		return 0
+		return
 	}
 	r := b.pool.currentRules()
 	need := max(scaled(n, r.HostGrowthFactor), b.floor)
-	if float64(need) >= r.HostShrinkThreshold*float64(len(b.mem)) {
-		return 0
+	if float64(need) < r.HostShrinkThreshold*float64(len(b.mem)) {
+		b.drop()
+		b.least = need
 	}
-	b.drop()
-	return need
 }
 
 // Free gives the memory back and forgets what the buffer was presized to.

@@ -13,11 +13,9 @@
 // the Rules say so. Page-locked and device memory never shrinks, since giving it
 // back makes the whole device wait. Host memory may, but not request by
 // request: samples differ in size, and a buffer that followed each of them would
-// allocate for each. Buffer.Trim, called between uses, keeps the largest
-// request of a Window of uses, and gives a buffer up when that was below the
-// shrink threshold for all of them. So one buffer is allocated at most once per Window
-// of uses because of shrinking, and one that is never trimmed (a worker's
-// scratch) or was presized (Buffer.Reserve) keeps its size.
+// allocate for each. Its user calls Buffer.Fit when it knows what is enough, such
+// as the largest sample of many; the buffer is given up if that is below the shrink
+// threshold. One that was presized (Buffer.Reserve) keeps that size.
 //
 // # Environment
 //

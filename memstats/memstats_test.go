@@ -64,7 +64,7 @@ func TestResizeWithinReservedAllocatesNothing(t *testing.T) {
 	var b Buffer
 	resize(t, &b, &p, 1000)
 	n := 0
-	require.Zero(t, testing.AllocsPerRun(100, func() { n = (n + 37) % 1000; resize(t, &b, &p, n); b.Trim() }))
+	require.Zero(t, testing.AllocsPerRun(100, func() { n = (n + 37) % 1000; resize(t, &b, &p, n); b.Fit(950) }))
 }
 
 func TestPoolsCountApart(t *testing.T) {
@@ -92,35 +92,28 @@ func TestGrowthFactors(t *testing.T) {
 	}
 }
 
-// Only host memory shrinks, after a whole window of uses that needed less.
+// Only host memory shrinks, and only below the threshold.
 func TestShrinking(t *testing.T) {
-	use := func(t *testing.T, p *Pool, b *Buffer, sizes ...int) {
-		for i := range Window {
-			resize(t, b, p, sizes[i%len(sizes)])
-			b.Trim()
-		}
-	}
 	for _, c := range []struct {
 		name      string
 		kind      Kind
 		threshold float64
-		sizes     []int
+		enough    int
 		want      int
 	}{
-		{"little is needed", Host, 0.9, []int{100, 300, 200}, 300},
-		{"nearly all is needed", Host, 0.9, []int{10, 950}, 1000},
-		{"never", Host, 0, []int{1}, 1000},
-		{"always", Host, 1, []int{999}, 999},
-		{"page-locked", PageLocked, 1, []int{1}, 1000},
-		{"device", Device, 1, []int{1}, 1000},
+		{"little is needed", Host, 0.9, 300, 300},
+		{"nearly all is needed", Host, 0.9, 950, 1000},
+		{"never", Host, 0, 1, 1000},
+		{"always", Host, 1, 999, 999},
+		{"page-locked", PageLocked, 1, 1, 1000},
+		{"device", Device, 1, 1, 1000},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p, leaks := pool(t, c.kind, Rules{c.threshold, 1, 1})
 			var b Buffer
+			b.Fit(1)
 			resize(t, &b, p, 1000)
-			use(t, p, &b, c.sizes...) // holds the first request
-			require.Equal(t, 1000, b.Reserved())
-			use(t, p, &b, c.sizes...)
+			b.Fit(c.enough)
 			resize(t, &b, p, 1)
 			require.Equal(t, c.want, b.Reserved())
 			b.Free()
@@ -131,9 +124,7 @@ func TestShrinking(t *testing.T) {
 		p, _ := pool(t, Host, Rules{1, 1, 1})
 		var b Buffer
 		require.NoError(t, b.Reserve(p, 500))
-		for range 5 {
-			use(t, p, &b, 1)
-		}
+		b.Fit(1)
 		require.Equal(t, 500, b.Reserved())
 		require.EqualValues(t, 1, p.Stats().Allocations)
 		b.Free()
@@ -143,8 +134,7 @@ func TestShrinking(t *testing.T) {
 		var b Buffer
 		resize(t, &b, p, 1000)
 		require.NoError(t, p.SetRules(Rules{1, 2, 1}))
-		use(t, p, &b, 1000)
-		use(t, p, &b, 100)
+		b.Fit(100)
 		resize(t, &b, p, 1)
 		require.Equal(t, 200, b.Reserved(), "what it would have been made as")
 		b.Free()
@@ -171,7 +161,9 @@ func TestBuffersProperty(t *testing.T) {
 				require.NoError(t, err)
 				require.Len(t, got, n)
 			},
-			"trim": func(t *rapid.T) { buffers[rapid.IntRange(0, 2).Draw(t, "buffer")].Trim() },
+			"fit": func(t *rapid.T) {
+				buffers[rapid.IntRange(0, 2).Draw(t, "buffer")].Fit(rapid.IntRange(0, 5000).Draw(t, "enough"))
+			},
 			"free": func(t *rapid.T) { buffers[rapid.IntRange(0, 2).Draw(t, "buffer")].Free() },
 			"": func(t *rapid.T) {
 				sum, blocks := 0, 0
@@ -322,6 +314,5 @@ func BenchmarkResize(b *testing.B) {
 		if _, err := buf.Resize(&p, i&0xFFFFF); err != nil {
 			b.Fatal(err)
 		}
-		buf.Trim()
 	}
 }

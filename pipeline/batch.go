@@ -44,6 +44,8 @@ type batchOutput struct {
 	rowBytes int
 	buf      memstats.Buffer
 	ragged   []Tensor
+	top      int   // bytes of the largest ragged row since rows were last shrunk
+	uses     int   // of the batch since then
 	shape    []int // with the batch dimension first
 }
 

@@ -40,4 +40,10 @@
 // What becomes of a sample that cannot be read or processed is
 // Options.OnError: the epoch ends with a *SampleError that names the file and the
 // operator, or the row is skipped, or replaced by a neighbour.
+//
+// # Statistics
+//
+// What operators, workers and the consumer do is always counted. Stats.Verdict
+// says in words what limits a run, Options.Autotune follows it, and
+// Options.Events holds functions to call when something happens.
 package pipeline

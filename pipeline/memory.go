@@ -155,12 +155,29 @@ func (b *Batch) raggedBytes() (n int64) {
 	return n
 }
 
-// trim lets the rows of ragged outputs shrink.
+// shrinkEvery is how many uses of a batch decide on the size of its ragged rows.
+const shrinkEvery = 16
+
+// trim lets the rows of ragged outputs shrink to the largest of all rows in the
+// last uses of the batch. Samples of mixed sizes meet rows of all sizes, so that a row which
+// followed its own samples would be allocated over and over; this way only rows that
+// are larger than any recent sample are.
 func (b *Batch) trim() {
 	for i := range b.outs {
-		for row := range b.outs[i].ragged {
-			b.outs[i].ragged[row].buf.Trim()
+		o := &b.outs[i]
+		if o.ragged == nil {
+			continue
 		}
+		for row := range o.ragged {
+			o.top = max(o.top, len(o.ragged[row].data))
+		}
+		if o.uses++; o.uses < shrinkEvery {
+			continue
+		}
+		for row := range o.ragged {
+			o.ragged[row].buf.Fit(o.top)
+		}
+		o.top, o.uses = 0, 0
 	}
 }
 

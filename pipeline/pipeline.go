@@ -60,7 +60,7 @@ func New(o Options, define func(*Graph)) (*Pipeline, error) {
 	p := &Pipeline{opt: o, readers: g.readers, values: g.values, outputs: g.outputs, fingerprint: g.fingerprint()}
 	prune(g)
 	fuse(g)
-	p.grain = min(16, max(1, o.BatchSize/(4*o.Workers)))
+	p.grain = min(16, max(1, o.BatchSize/(4*p.maxWorkers())))
 	p.shown = len(p.outputs)
 	p.takeBatchOps(g)
 	p.nodes = alive(g)

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"context"
 	"image/png"
 	"os"
 	"os/exec"
@@ -53,7 +54,9 @@ func open(t *testing.T, chromium, page string) (complaints []string, shot []byte
 	dir := t.TempDir()
 	file, picture := filepath.Join(dir, "page.html"), filepath.Join(dir, "shot.png")
 	require.NoError(t, os.WriteFile(file, []byte(page), 0o644))
-	cmd := exec.Command(chromium, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--enable-logging=stderr",
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, chromium, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--enable-logging=stderr",
 		"--user-data-dir="+filepath.Join(dir, "profile"), "--window-size=1280,1600", "--screenshot="+picture, "file://"+file)
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, string(out))

@@ -13,7 +13,7 @@ type chart struct {
 	Line   string // the path of the line
 	Area   string // the path of what is below it
 	Y, X   []tick
-	Last   string // the mean, in words
+	Mean   string // in words
 	Points []point
 }
 
@@ -66,7 +66,7 @@ func newChart(title, unit string, values []float64, width time.Duration, top flo
 	for s := 0.0; s <= total.Seconds(); s += dt {
 		c.X = append(c.X, tick{chartWidth * s / total.Seconds(), seconds(time.Duration(s * 1e9))})
 	}
-	c.Last = fmt.Sprintf("%s %s on average", number(sum/float64(len(values))), unit)
+	c.Mean = fmt.Sprintf("%s %s on average", number(sum/float64(len(values))), unit)
 	return c
 }
 

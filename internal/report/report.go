@@ -50,7 +50,7 @@ type figure struct{ Value, Name, Tip string }
 // state is a part of the workers' time.
 type state struct {
 	Name, Class, Text string
-	X, Width          float64 // in hundredths of the bar
+	Width             float64 // in hundredths of the bar
 }
 
 // row is an operator in the table.
@@ -104,7 +104,6 @@ func (v *view) states() {
 		}
 	}
 	operators = min(operators, w.Busy())
-	x := 0.0
 	for _, p := range []struct {
 		name, class string
 		d           time.Duration
@@ -117,8 +116,7 @@ func (v *view) states() {
 		{"waited for a free batch", "put", w.WaitPut},
 	} {
 		if share := 100 * ratio(p.d, w.Capacity); share >= 0.05 {
-			v.States = append(v.States, state{p.name, p.class, fmt.Sprintf("%.1f\u202f%%", share), x, share})
-			x += share
+			v.States = append(v.States, state{p.name, p.class, fmt.Sprintf("%.1f\u202f%%", share), share})
 		}
 	}
 }
