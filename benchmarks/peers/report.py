@@ -42,7 +42,7 @@ class Runs:
                 self.cells[where][run["program"]][run["round"]] = run
 
     def values(self, where, program, key):
-        return [r[key] for r in self.cells[where][program].values() if key in r]
+        return [r[key] for r in self.cells[where].get(program, {}).values() if key in r]
 
     def ratios(self, where, program, key, base_where, base):
         """program ÷ base, round by round: the two ran within minutes of each other."""
