@@ -25,21 +25,22 @@ import (
 //     which are made again as well.
 //   - If it still does not fit, the oldest itself begins anew, without
 //     the memory that its worker kept from earlier samples.
-//   - What is left then is its own need, older rows of its batch, and older batches.
-//     Those are with the consumer or on their way to it, and come back; if
-//     they do not because the consumer waits for this one, that is an error, as
-//     it is if nothing is left to come back. A sample that does not fit alone
-//     fails by itself, under Options.OnError, whatever the others do.
+//   - What is left then is its own need, older rows of its batch, and older
+//     batches. Those are with the consumer or on their way to it, and come back; if
+//     they do not because the consumer waits for this one, that is an error, as it
+//     is if nothing is left to come back. A sample that does not fit alone fails by
+//     itself, under Options.OnError, whatever the others do.
 //
 // For that, batches are finished in order: one whose rows are done stays open
 // while an older one is at work.
 //
-// Ragged rows go by the shrink threshold at every sample here, so that a batch takes
-// what its samples need and not what the largest of them would.
+// Ragged rows go by the shrink threshold at every sample here, so that a batch
+// takes what its samples need and not what the largest of them would.
 //
 // A sequence cannot be read again. What its reader delivers is taken whether it
-// fits or not, and kept for a sample that gives up. As finished rows cannot be made again either, no batch of ragged
-// outputs is begun before the one in front of it is finished.
+// fits or not, and kept for a sample that gives up. As finished rows cannot be
+// made again either, no batch of ragged outputs begins before the one in front of
+// it is finished.
 type arbiter struct {
 	r     *hostRegion
 	fixed int64 // bytes of dense outputs
@@ -115,8 +116,8 @@ func (a *arbiter) sample(seq int64, row int) int64 {
 	return seq*int64(a.r.p.opt.BatchSize) + int64(row)
 }
 
-// begin makes a worker begin a sample of a batch, once no older sample waits. False
-// means that the workers are being parked.
+// begin makes a worker begin a sample of a batch, once no older sample waits.
+// False means that the workers are being parked.
 func (a *arbiter) begin(w *worker, b *Batch, row int) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -150,7 +151,8 @@ func (a *arbiter) begin(w *worker, b *Batch, row int) bool {
 	return true
 }
 
-// admit lets a sample go on that a sequence has delivered, once no older one waits.
+// admit lets a sample go on that a sequence has delivered, once no older one
+// waits.
 func (a *arbiter) admit(w *worker) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -336,8 +338,9 @@ func (a *arbiter) freeIdle() bool {
 }
 
 // revoke frees the rows that no worker has begun, which hold what an earlier batch
-// has left there, and finished ones that are younger than the only sample at work; those
-// it puts back to be made again. It reports whether there was anything to free.
+// has left there, and finished ones that are younger than the only sample at work;
+// those it puts back to be made again. It reports whether there was anything to
+// free.
 func (a *arbiter) revoke(sample int64) (any bool) {
 	for i := range a.r.calls {
 		c := &a.r.calls[i]
@@ -383,101 +386,3 @@ func (a *arbiter) forget(sample int64) {
 	}
 	delete(a.kept, sample)
 }
-
-// park makes samples that wait give up; resume lets samples wait again.
-func (a *arbiter) park() { a.set(&a.parked, true) }
-
-func (a *arbiter) resume() { a.set(&a.parked, false) }
-
-// ask notes whether the consumer waits for a batch.
-func (a *arbiter) ask(waits bool) { a.set(&a.asking, waits) }
-
-func (a *arbiter) set(flag *bool, to bool) {
-	a.mu.Lock()
-	*flag = to
-	a.changed.Broadcast()
-	a.mu.Unlock()
-}
-
-// use notes that a batch is to be made.
-func (a *arbiter) use(b *Batch) {
-	a.mu.Lock()
-	b.idle = false
-	a.mu.Unlock()
-}
-
-// void is Batch.void, for a row whose memory may be wanted by others.
-func (a *arbiter) void(b *Batch, row int) {
-	a.mu.Lock()
-	b.void(row)
-	a.mu.Unlock()
-}
-
-// armed notes that the rows of a batch can be made.
-func (a *arbiter) armed(c call) {
-	a.mu.Lock()
-	clear(c.batch.settled)
-	*a.r.call(c.batch.seq) = c
-	a.mu.Unlock()
-}
-
-// finished notes that the rows of a batch are done, for now.
-func (a *arbiter) finished(seq int64) {
-	a.mu.Lock()
-	a.r.call(seq).done = true
-	a.mu.Unlock()
-}
-
-// pop returns the oldest batch if it is finished, and takes it off.
-func (a *arbiter) pop() (call, bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	c := *a.r.call(a.next)
-	if c.node == nil || !c.done {
-		return call{}, false
-	}
-	*a.r.call(a.next) = call{}
-	a.next++
-	a.changed.Broadcast()
-	if c.err == nil {
-		a.lent++
-	}
-	return c, true
-}
-
-// returned notes that a batch came back.
-func (a *arbiter) returned(b *Batch) {
-	a.mu.Lock()
-	a.lent--
-	b.idle = true
-	a.changed.Broadcast()
-	a.mu.Unlock()
-}
-
-// gate is the memstats.Gate of one worker.
-type gate struct {
-	a      *arbiter
-	worker int
-	forced bool // what is taken now must not wait
-}
-
-// Take implements memstats.Gate.
-func (g *gate) Take(n int64) error {
-	if g.forced {
-		g.a.free.Force(n)
-		return nil
-	}
-	return g.a.take(g.worker, n)
-}
-
-// Give implements memstats.Gate. Nobody is told until the sample ends.
-func (g *gate) Give(n int64) { g.a.free.Give(n) }
-
-// forcedGate is the gate of rows that the workers have handed over.
-type forcedGate struct{ a *arbiter }
-
-// Take implements memstats.Gate.
-func (g forcedGate) Take(n int64) error { g.a.free.Force(n); return nil }
-
-// Give implements memstats.Gate.
-func (g forcedGate) Give(n int64) { g.a.free.Give(n) }

@@ -122,6 +122,9 @@ func TestABudgetChangesNothingButTheMemory(t *testing.T) {
 			BatchSize: rapid.IntRange(1, 6).Draw(t, "batch"), Workers: rapid.IntRange(1, 5).Draw(t, "workers"),
 			PrefetchDepth: rapid.IntRange(1, 3).Draw(t, "depth"), BufferRules: &memstats.Rules{HostShrinkThreshold: 1, HostGrowthFactor: 1, DeviceGrowthFactor: 1},
 		}
+		if rapid.Bool().Draw(t, "tuned") {
+			o.Autotune = &Autotune{MaxWorkers: 6, MaxPrefetch: 4, Interval: time.Microsecond}
+		}
 		feed := inOrder{n, int64(o.BatchSize)}
 
 		run := func(o Options, hold func(*Batch)) []string {

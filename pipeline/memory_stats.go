@@ -99,8 +99,9 @@ func (u *memoryUse) noteBatch(b *Batch) {
 }
 
 // ExecutorStatistics returns the memory that every operator has needed in the
-// latest run, in the order of execution; nil without Options.EnableMemoryStats. It may be called
-// from any goroutine, while the pipeline runs and after it was closed.
+// latest run, in the order of execution; nil without Options.EnableMemoryStats. It
+// may be called from any goroutine, while the pipeline runs and after it was
+// closed.
 func (p *Pipeline) ExecutorStatistics() MemoryStatistics {
 	r := p.latest.Load()
 	if !p.opt.EnableMemoryStats || r == nil {

@@ -43,14 +43,16 @@ type Options struct {
 	MaxBadShare float64
 	// MemoryBudget bounds the bytes that the pipeline's buffers hold, those of
 	// decoders included; 0 is no bound. The pipeline slows down instead of
-	// exceeding it. A sample that cannot fit fails with a *memstats.BudgetError
-	// in its *SampleError, a batch that cannot with a *BatchBudgetError. What the
-	// Go runtime needs beside live memory is the program's to bound
-	// (debug.SetMemoryLimit).
+	// exceeding it, and may read and process a sample more than once for that. A
+	// sample that cannot fit fails with a *memstats.BudgetError in its
+	// *SampleError, a batch that cannot ends the run with a *BatchBudgetError. What
+	// the Go runtime needs beside live memory is the program's to bound
+	// (debug.SetMemoryLimit); see docs/memory.md.
 	MemoryBudget int64
 	// BytesPerSample is what every buffer for a sample is presized to;
-	// BytesPerSampleHint the same for the outputs of single operators, by their names in
-	// Pipeline.ExecutorStatistics: one size for all outputs of an operator, or one for each.
+	// BytesPerSampleHint the same for the outputs of single operators, by their
+	// names in Pipeline.ExecutorStatistics: one size for all outputs of an operator,
+	// or one for each.
 	BytesPerSample     int
 	BytesPerSampleHint map[string][]int
 	// EnableMemoryStats lets Pipeline.ExecutorStatistics tell what each operator

@@ -154,10 +154,11 @@ func (r *hostRegion) begin(_ context.Context, c *executor.Call) error {
 		if b, err = newBatch(r); err != nil {
 			return err
 		}
-		r.batches[c.Slot()] = b
 	}
 	if r.arbiter != nil {
-		r.arbiter.use(b)
+		r.arbiter.use(c.Slot(), b)
+	} else {
+		r.batches[c.Slot()] = b
 	}
 	b.slot = c.Slot()
 	b.begin(seq, epoch, step)

@@ -84,9 +84,9 @@ func (p *Pipeline) run(m mode) (*bare, error) {
 // Run returns the next batch, which stays valid until the next call of Run; the
 // one before it goes back to the pipeline. Batches are made ahead meanwhile.
 //
-// The error is io.EOF when a sequence is at its end, until Reset; a *SampleError under
-// the policy Fail, after which Run goes on with the next batch; a *ModeError if the pipeline is run in another
-// way; the cause of ctx if that ends first.
+// The error is io.EOF when a sequence is at its end, until Reset; a *SampleError
+// under the policy Fail, after which Run goes on with the next batch; a *ModeError
+// if the pipeline is run in another way; the cause of ctx if that ends first.
 func (p *Pipeline) Run(ctx context.Context) (*Batch, error) {
 	b, err := p.run(modeRun)
 	if err != nil {

@@ -1,0 +1,102 @@
+package pipeline
+
+// What an arbiter is told of the run: of batches, the consumer, and pauses.
+
+// park makes samples that wait give up; resume lets samples wait again.
+func (a *arbiter) park() { a.set(&a.parked, true) }
+
+func (a *arbiter) resume() { a.set(&a.parked, false) }
+
+// ask notes whether the consumer waits for a batch.
+func (a *arbiter) ask(waits bool) { a.set(&a.asking, waits) }
+
+func (a *arbiter) set(flag *bool, to bool) {
+	a.mu.Lock()
+	*flag = to
+	a.changed.Broadcast()
+	a.mu.Unlock()
+}
+
+// use notes that the batch of a slot is to be made.
+func (a *arbiter) use(slot int, b *Batch) {
+	a.mu.Lock()
+	a.r.batches[slot] = b
+	b.idle = false
+	a.mu.Unlock()
+}
+
+// void is Batch.void, for a row whose memory may be wanted by others.
+func (a *arbiter) void(b *Batch, row int) {
+	a.mu.Lock()
+	b.void(row)
+	a.mu.Unlock()
+}
+
+// armed notes that the rows of a batch can be made.
+func (a *arbiter) armed(c call) {
+	a.mu.Lock()
+	clear(c.batch.settled)
+	*a.r.call(c.batch.seq) = c
+	a.mu.Unlock()
+}
+
+// finished notes that the rows of a batch are done, for now.
+func (a *arbiter) finished(seq int64) {
+	a.mu.Lock()
+	a.r.call(seq).done = true
+	a.mu.Unlock()
+}
+
+// pop returns the oldest batch if it is finished, and takes it off.
+func (a *arbiter) pop() (call, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	c := *a.r.call(a.next)
+	if c.node == nil || !c.done {
+		return call{}, false
+	}
+	*a.r.call(a.next) = call{}
+	a.next++
+	a.changed.Broadcast()
+	if c.err == nil {
+		a.lent++
+	}
+	return c, true
+}
+
+// returned notes that a batch came back.
+func (a *arbiter) returned(b *Batch) {
+	a.mu.Lock()
+	a.lent--
+	b.idle = true
+	a.changed.Broadcast()
+	a.mu.Unlock()
+}
+
+// gate is the memstats.Gate of one worker.
+type gate struct {
+	a      *arbiter
+	worker int
+	forced bool // what is taken now must not wait
+}
+
+// Take implements memstats.Gate.
+func (g *gate) Take(n int64) error {
+	if g.forced {
+		g.a.free.Force(n)
+		return nil
+	}
+	return g.a.take(g.worker, n)
+}
+
+// Give implements memstats.Gate. Nobody is told until the sample ends.
+func (g *gate) Give(n int64) { g.a.free.Give(n) }
+
+// forcedGate is the gate of rows that the workers have handed over.
+type forcedGate struct{ a *arbiter }
+
+// Take implements memstats.Gate.
+func (g forcedGate) Take(n int64) error { g.a.free.Force(n); return nil }
+
+// Give implements memstats.Gate.
+func (g forcedGate) Give(n int64) { g.a.free.Give(n) }

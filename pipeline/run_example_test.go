@@ -1,0 +1,68 @@
+package pipeline_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/readers"
+)
+
+// Without an iterator, a pipeline goes round and round its data.
+func ExamplePipeline_Run() {
+	p, err := pipeline.New(pipeline.Options{BatchSize: 2}, func(g *pipeline.Graph) {
+		g.Output("n", readers.Slices(g, readers.SlicesOptions{}, readers.Rows([]int32{1, 2, 3, 4}))[0])
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer p.Close()
+	for range 3 {
+		b, err := p.Run(context.Background())
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(b.Epoch(), b.Step(), b.Int32s("n"))
+	}
+	// Output:
+	// 0 0 [1 2]
+	// 0 1 [3 4]
+	// 1 0 [1 2]
+}
+
+// The program's own data go in by FeedInput, run by run.
+func ExamplePipeline_FeedInput() {
+	p, err := pipeline.New(pipeline.Options{BatchSize: 2}, func(g *pipeline.Graph) {
+		g.Output("x", g.Input("in", pipeline.Spec{DType: pipeline.Float32, Shape: []int{3}})[0])
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer p.Close()
+	ctx := context.Background()
+	err = p.FeedInput("in", 2, func(row int, out []*pipeline.Tensor) error {
+		_, err := out[0].Resize(3)
+		copy(out[0].Float32s(), []float32{float32(row), 0.5, 1})
+		return err
+	})
+	if err == nil {
+		err = p.ScheduleRun(ctx)
+	}
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	b, err := p.ShareOutputs(ctx)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(b.Float32s("x"))
+	fmt.Println(p.ReleaseOutputs(), p.Empty())
+	// Output:
+	// [0 0.5 1 1 0.5 1]
+	// <nil> true
+}
