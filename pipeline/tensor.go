@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"fmt"
+	"slices"
 	"unsafe"
 
 	"github.com/planktonml/plankton/memstats"
@@ -55,7 +56,7 @@ func (t *Tensor) Resize(shape ...int) ([]byte, error) {
 	}
 	n := elements(shape) * t.dtype.Size()
 	if t.row != nil {
-		if !sameShape(shape, t.Shape()) {
+		if !slices.Equal(shape, t.Shape()) {
 			return nil, &ShapeError{Got: append([]int(nil), shape...), Want: append([]int(nil), t.Shape()...)}
 		}
 		t.data = t.row
@@ -134,6 +135,14 @@ func View[T Element](mem []byte) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(mem))), n)
 }
 
+// BytesOf is the inverse of View: the memory of a slice.
+func BytesOf[T Element](s []T) []byte {
+	if len(s) == 0 {
+		return nil
+	}
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(s[0])))
+}
+
 func (t *Tensor) Uint8s() []uint8     { return t.data }
 func (t *Tensor) Int32s() []int32     { return View[int32](t.data) }
 func (t *Tensor) Int64s() []int64     { return View[int64](t.data) }
@@ -194,16 +203,4 @@ func elements(shape []int) int {
 		n *= d
 	}
 	return n
-}
-
-func sameShape(a, b []int) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"math"
-	"unsafe"
 
 	"github.com/planktonml/plankton/internal/imaging"
 	"github.com/planktonml/plankton/pipeline"
@@ -32,7 +31,7 @@ func elementsOf(t *pipeline.Tensor) ([]any, error) {
 		return out, nil
 	}
 	wide := make([]float64, n)
-	if err := imaging.Cast(rawBytes(wide), imaging.Float64, t.Bytes(), imaging.DType(t.DType())); err != nil {
+	if err := imaging.Cast(pipeline.BytesOf(wide), imaging.Float64, t.Bytes(), imaging.DType(t.DType())); err != nil {
 		return nil, err
 	}
 	for i, x := range wide {
@@ -75,9 +74,5 @@ func bytesOfJSON(t pipeline.DType, data []any) ([]byte, error) {
 		}
 	}
 	mem := make([]byte, len(data)*t.Size())
-	return mem, imaging.Cast(mem, imaging.DType(t), rawBytes(wide), imaging.Float64)
-}
-
-func rawBytes(x []float64) []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), 8*len(x))
+	return mem, imaging.Cast(mem, imaging.DType(t), pipeline.BytesOf(wide), imaging.Float64)
 }

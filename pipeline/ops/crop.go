@@ -147,7 +147,7 @@ func (k *crop) Run(_ *pipeline.Sample, in, out []*pipeline.Tensor) error {
 	out[0].SetLayout(in[0].Layout())
 	if len(k.o.Fill) > 0 && k.filled != t {
 		k.fill, k.filled = make([]byte, len(k.o.Fill)*t.Size()), t
-		if err := imaging.Cast(k.fill, dtype(t), bytesOf(k.o.Fill), imaging.Float64); err != nil {
+		if err := imaging.Cast(k.fill, dtype(t), pipeline.BytesOf(k.o.Fill), imaging.Float64); err != nil {
 			return err
 		}
 	}

@@ -12,7 +12,6 @@ package ops
 import (
 	"errors"
 	"fmt"
-	"unsafe"
 
 	"github.com/planktonml/plankton/internal/imaging"
 	"github.com/planktonml/plankton/pipeline"
@@ -81,12 +80,4 @@ func plain(err error) error {
 		return errors.New(bad.What)
 	}
 	return err
-}
-
-// bytesOf returns the memory of a slice.
-func bytesOf[T pipeline.Element](s []T) []byte {
-	if len(s) == 0 {
-		return nil
-	}
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(s[0])))
 }

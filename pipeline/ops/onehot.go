@@ -80,7 +80,7 @@ func (k *oneHot) Run(_ *pipeline.Sample, in, out []*pipeline.Tensor) error {
 	}
 	n := in[0].Len()
 	k.labels = slices.Grow(k.labels[:0], n)[:n]
-	if err := imaging.Cast(bytesOf(k.labels), imaging.Int64, in[0].Bytes(), dtype(in[0].DType())); err != nil {
+	if err := imaging.Cast(pipeline.BytesOf(k.labels), imaging.Int64, in[0].Bytes(), dtype(in[0].DType())); err != nil {
 		return err
 	}
 	if !k.o.IgnoreUnknown {
@@ -101,5 +101,5 @@ func (k *oneHot) Run(_ *pipeline.Sample, in, out []*pipeline.Tensor) error {
 	if err := imaging.OneHot(k.row, k.labels, k.o.Classes, inner, k.o.On, k.o.Off); err != nil {
 		return err
 	}
-	return imaging.Cast(mem, dtype(k.o.DType), bytesOf(k.row), imaging.Float64)
+	return imaging.Cast(mem, dtype(k.o.DType), pipeline.BytesOf(k.row), imaging.Float64)
 }

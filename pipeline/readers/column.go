@@ -6,7 +6,6 @@ import (
 	"math"
 	"reflect"
 	"slices"
-	"unsafe"
 
 	"github.com/planktonml/plankton/pipeline"
 )
@@ -41,7 +40,7 @@ func Rows[T pipeline.Element](data []T, shape ...int) Column {
 	}
 	c.rows = len(data) / size
 	c.fill = func(row int, t *pipeline.Tensor) error {
-		return t.Lend(bytesOf(data[row*size:(row+1)*size:(row+1)*size]), c.spec.Shape...)
+		return t.Lend(pipeline.BytesOf(data[row*size:(row+1)*size:(row+1)*size]), c.spec.Shape...)
 	}
 	if whole := c.spec.DType != pipeline.Float32 && c.spec.DType != pipeline.Float64; whole && len(shape) == 0 {
 		c.check = func(classes int) error { return checkLabels(data, classes) }
@@ -54,7 +53,7 @@ func Rows[T pipeline.Element](data []T, shape ...int) Column {
 func Ragged[T pipeline.Element](rows [][]T) Column {
 	c := Column{spec: pipeline.Spec{DType: dtypeOf[T](), Shape: []int{-1}}, rows: len(rows)}
 	c.fill = func(row int, t *pipeline.Tensor) error {
-		return t.Lend(bytesOf(slices.Clip(rows[row])), len(rows[row]))
+		return t.Lend(pipeline.BytesOf(slices.Clip(rows[row])), len(rows[row]))
 	}
 	return c
 }
@@ -102,14 +101,6 @@ func checkLabels[T pipeline.Element](data []T, classes int) error {
 		}
 	}
 	return nil
-}
-
-// bytesOf returns the memory of a row.
-func bytesOf[T pipeline.Element](row []T) []byte {
-	if len(row) == 0 {
-		return nil
-	}
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(row))), len(row)*int(unsafe.Sizeof(row[0])))
 }
 
 func dtypeOf[T pipeline.Element]() pipeline.DType {
