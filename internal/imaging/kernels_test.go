@@ -1,7 +1,6 @@
 package imaging
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -191,25 +190,37 @@ func drawAxis(t *rapid.T, n int) Axis {
 	return a
 }
 
+// compareHorizontal resamples a random row along a with the kernel and with its twin.
+func compareHorizontal(t *rapid.T, x *taps, a Axis) {
+	x.buildHorizontal(a)
+	rng := random(t)
+	row, _ := guarded[byte](t, a.End, 0)
+	for i := range row {
+		row[i] = byte(rng.Uint32())
+	}
+	want := make([]float32, a.Out)
+	dst, intact := guarded[float32](t, (a.Out+7)&^7, 7)
+	horizontalGo(want, row, x)
+	horizontal(dst, row, x)
+	requireBits(t, want, dst[:a.Out], "horizontal")
+	require.True(t, intact(), "horizontal wrote beside its destination")
+}
+
 func TestHorizontalKernelsEqualTheirTwins(t *testing.T) {
 	var x taps
-	seen := map[string]bool{}
-	rapid.Check(t, func(t *rapid.T) {
-		n := rapid.IntRange(1, 300).Draw(t, "n")
-		x.buildHorizontal(drawAxis(t, n))
-		seen[fmt.Sprint(x.lanes, x.wide)] = true
-		rng := random(t)
-		row, _ := guarded[byte](t, n, 0)
-		for i := range row {
-			row[i] = byte(rng.Uint32())
-		}
-		out := x.axis.Out
-		want := make([]float32, out)
-		dst, intact := guarded[float32](t, (out+7)&^7, 7)
-		horizontalGo(want, row, &x)
-		horizontal(dst, row, &x)
-		requireBits(t, want, dst[:out], "horizontal")
-		require.True(t, intact(), "horizontal wrote beside its destination")
-	})
-	require.Len(t, seen, 3, "not every way of summation was met")
+	for name, c := range map[string]struct {
+		axis        Axis
+		lanes, wide bool
+	}{
+		"narrow windows":         {Axis{Out: 40, End: 60, Hi: 60, Filter: Linear, Antialias: true}, true, false},
+		"wide windows":           {Axis{Out: 20, End: 200, Hi: 200, Filter: Linear, Antialias: true}, false, true},
+		"fewer samples than one": {Axis{Out: 40, End: 5, Hi: 5, Filter: Linear}, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) { compareHorizontal(t, &x, c.axis) })
+			require.Equal(t, c.lanes, x.lanes)
+			require.Equal(t, c.wide, x.wide)
+		})
+	}
+	rapid.Check(t, func(t *rapid.T) { compareHorizontal(t, &x, drawAxis(t, rapid.IntRange(1, 300).Draw(t, "n"))) })
 }
