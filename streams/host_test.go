@@ -199,13 +199,13 @@ func TestContextBelongsToTheStream(t *testing.T) {
 		assert.Zero(t, uintptr(unsafe.Pointer(&w[0]))%64)
 		return nil
 	})
+	assert.NoError(t, s[0].Synchronize(t.Context()))
 	s[1].Do(func(c *Context) error {
 		assert.Nil(t, c.Value)
 		w := c.Workspace(50)
 		assert.NotSame(t, first, &w[0])
 		return nil
 	})
-	assert.NoError(t, s[0].Synchronize(t.Context()))
 	assert.NoError(t, s[1].Synchronize(t.Context()))
 }
 

@@ -195,12 +195,12 @@ func checkContext(t *testing.T, d streams.Device) {
 		assert.Same(t, first, &c.Workspace(50)[0])
 		return nil
 	})
+	require.NoError(t, s[0].Synchronize(t.Context()))
 	s[1].Do(func(c *streams.Context) error {
 		assert.Nil(t, c.Value)
 		assert.NotSame(t, first, &c.Workspace(50)[0])
 		return nil
 	})
-	require.NoError(t, s[0].Synchronize(t.Context()))
 	require.NoError(t, s[1].Synchronize(t.Context()))
 }
 
