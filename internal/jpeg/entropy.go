@@ -56,44 +56,46 @@ func decodeAC(r *bitReader, ac *acTable, b *scratchBlock) bool {
 		n |= 56
 
 		e := ac.fast[bits>>(64-acBits)]
-		k += e.advance1()
-		b[zigzag[k]&127] = e.value1()
-		if k >= blockSize {
-			if k >= advanceEscape {
-				r.bits, r.n, r.pos = bits, n, pos
-				var value int16
-				k, value = r.decodeLong(ac, e, k-advanceEscape)
-				b[zigzag[k]&127] = value
-				bits, n = r.bits, r.n
-				if k < blockSize {
-					continue
-				}
-				e = 0
+		first := k + e.advance1()
+		b[zigzag[first]&127] = e.value1()
+		k = first + e.advance2()
+		b[zigzag[k]&127] = e.value2(bits)
+		switch {
+		case k < blockSize:
+			bits <<= e.length() & 63
+			n -= e.length()
+			continue
+		case first >= advanceEscape:
+			r.bits, r.n, r.pos = bits, n, pos
+			var value int16
+			k, value = r.decodeLong(ac, k-advanceEscape)
+			b[zigzag[k]&127] = value
+			bits, n, pos = r.bits, r.n, r.pos
+			if k < blockSize {
+				continue
 			}
+		case first >= blockSize && first != k:
+			// The first coefficient was the block's last, so there is no second.
+			k = first
+			b[zigzag[k]&127] = e.value1()
 			bits <<= e.length1() & 63
 			n -= e.length1()
-			break
+		default:
+			bits <<= e.length() & 63
+			n -= e.length()
 		}
-		bits <<= e.length() & 63
-		n -= e.length()
-		k += e.advance2()
-		b[zigzag[k]&127] = e.value2()
-		if k >= blockSize {
-			break
-		}
+		break
 	}
 	r.bits, r.n, r.pos = bits, n, pos
 	r.bad = r.bad || k > blockSize && k < advanceEnd
 	return k != advanceEnd+1
 }
 
-// decodeLong reads a coefficient that its table entry, an escape, does not hold,
-// and returns its value and the counter after it.
-func (r *bitReader) decodeLong(t *acTable, e acEntry, k uint8) (uint8, int16) {
-	symbol, length := uint8(e.value1()), e.length1()
-	if length == 0 {
-		symbol, length = t.symbol(uint32(r.bits >> 48))
-	}
+// decodeLong reads a coefficient that the table does not hold, and returns its value
+// and the counter after it.
+func (r *bitReader) decodeLong(t *acTable, k uint8) (uint8, int16) {
+	r.load()
+	symbol, length := t.symbol(uint32(r.bits >> 48))
 	r.drop(length)
 	run, size := symbol>>4, uint(symbol&15)
 	switch {
@@ -125,26 +127,27 @@ func skipAC(r *bitReader, ac *acTable) {
 		e := ac.fast[bits>>(64-acBits)]
 		first := k + e.advance1()
 		k = first + e.advance2()
-		if k < blockSize || first < blockSize {
+		switch {
+		case k < blockSize:
 			bits <<= e.length() & 63
 			n -= e.length()
+			continue
+		case first >= advanceEscape:
+			r.bits, r.n, r.pos = bits, n, pos
+			k, _ = r.decodeLong(ac, k-advanceEscape)
+			bits, n, pos = r.bits, r.n, r.pos
 			if k < blockSize {
 				continue
 			}
-			break
-		}
-		k = first
-		if k < advanceEscape {
+		case first >= blockSize && first != k:
+			k = first
 			bits <<= e.length1() & 63
 			n -= e.length1()
-			break
+		default:
+			bits <<= e.length() & 63
+			n -= e.length()
 		}
-		r.bits, r.n, r.pos = bits, n, pos
-		k, _ = r.decodeLong(ac, e, k-advanceEscape)
-		bits, n = r.bits, r.n
-		if k >= blockSize {
-			break
-		}
+		break
 	}
 	r.bits, r.n, r.pos = bits, n, pos
 	r.bad = r.bad || k > blockSize && k < advanceEnd

@@ -4,7 +4,7 @@ import "bytes"
 
 const (
 	maxCodeLength = 16
-	acBits        = 11 // bits that an AC lookup sees
+	acBits        = 10 // bits that an AC lookup sees
 	dcBits        = 9  // bits that a DC lookup sees
 )
 
@@ -99,28 +99,32 @@ func (t *dcTable) build() {
 	})
 }
 
-// An acEntry is what one AC lookup yields: up to two coefficients, or one and the
-// end of the block. From the lowest bit:
+// maxLookup is how many bits one AC lookup takes at most: three do with the bits of one
+// load, and hardly a coefficient is longer.
+const maxLookup = 18
+
+// An acEntry is what one AC lookup yields: a coefficient or the end of the block, of
+// which it needs to see the code alone, or a coefficient that it sees whole and one of
+// these behind it. From the lowest bit, a byte each but for the value, which has two:
 //
-//	length of both (8), advance of the counter by the first (8), its value (16),
-//	length of the first (8), advance of the counter by the second (8), its value (16)
+//	length of both, advance of the counter by the first, its value,
+//	its length, advance by the second, place of its value's bits, 63 less their number
 //
-// so that a shift by the length needs no extraction. An entry for one coefficient
-// repeats its value with advance 0 as the second. An escape has the advance
-// advanceEscape; if the code itself fits, its length and symbol stand in for length
-// and value, else both are 0.
+// so that shifts need no extraction. In an entry for one, the first advances and the
+// second, with advance 0, has the value. An escape, for what the table does not hold,
+// has the advance advanceEscape and takes no bits.
 type acEntry uint64
 
-func makeACEntry(value int16, advance, length uint) acEntry {
-	return acEntry(length) | acEntry(advance)<<8 | acEntry(uint16(value))<<16 |
-		acEntry(length)<<32 | acEntry(uint16(value))<<48
+func makeACEntry(advance, code, size uint) acEntry {
+	return acEntry(code+size)*(1|1<<32) | acEntry(advance)<<8 | acEntry(code)<<48 | acEntry(63-size)<<56
 }
 
-// then returns an entry for the coefficient of e and that of next behind it.
-func (e acEntry) then(next acEntry) acEntry {
-	const first = 0x000000FF_FFFFFF00
-	return e&first | acEntry(e.length1()+next.length1()) |
-		acEntry(next.advance1())<<40 | acEntry(uint16(next.value1()))<<48
+// behind returns an entry for the coefficient of first, which has the given value, and
+// that of e.
+func (e acEntry) behind(first acEntry, value int16) acEntry {
+	const tail = 0xFFFF0000_000000FF
+	return e&tail + acEntry(first.length())*(1|1<<32|1<<48) |
+		first&0xFF00 | acEntry(uint16(value))<<16 | e&0xFF00<<32
 }
 
 func (e acEntry) length() uint    { return uint(uint8(e)) }
@@ -128,7 +132,15 @@ func (e acEntry) advance1() uint8 { return uint8(e >> 8) }
 func (e acEntry) value1() int16   { return int16(e >> 16) }
 func (e acEntry) length1() uint   { return uint(uint8(e >> 32)) }
 func (e acEntry) advance2() uint8 { return uint8(e >> 40) }
-func (e acEntry) value2() int16   { return int16(e >> 48) }
+func (e acEntry) code() uint      { return uint(uint8(e >> 48)) }
+
+// value2 returns the second value, given the bits that were looked up: as extend does,
+// without a branch.
+func (e acEntry) value2(bits uint64) int16 {
+	bits <<= e >> 48 & 63
+	negative := ^int64(bits) >> 63
+	return int16(int64((bits^uint64(negative))>>1>>(e>>56&63)) ^ negative - negative)
+}
 
 // An acTable decodes AC coefficients.
 type acTable struct {
@@ -137,47 +149,32 @@ type acTable struct {
 }
 
 func (t *acTable) build() {
-	t.fill(0, 1<<acBits, makeACEntry(0, advanceEscape, 0))
+	var single [1 << acBits]acEntry // of the first alone
+	for i := range single {
+		single[i] = makeACEntry(advanceEscape, 0, 0)
+	}
 	t.codes(acBits, func(code uint32, length uint, symbol uint8) {
-		run, size := uint(symbol>>4), uint(symbol&15)
-		total := length + size
-		first := code << (acBits - length)
+		advance, size := uint(symbol>>4)+1, uint(symbol&15)
 		switch {
-		case size == 0:
-			advance := uint(advanceEnd)
-			if run == 15 {
-				advance = 16
-			}
-			t.fill(first, 1<<(acBits-length), makeACEntry(0, advance, length))
-		case total > acBits:
-			t.fill(first, 1<<(acBits-length), makeACEntry(int16(symbol), advanceEscape, length))
-		default:
-			for v := range int32(1) << size {
-				t.fill(first, 1<<(acBits-total), makeACEntry(int16(extend(v, size)), run+1, total))
-				first += 1 << (acBits - total)
-			}
+		case length+size > maxLookup:
+			return
+		case size == 0 && advance != 16:
+			advance = advanceEnd
+		}
+		e := makeACEntry(advance, length, size)
+		first := code << (acBits - length)
+		for i := range single[first : first+1<<(acBits-length)] {
+			single[int(first)+i] = e
 		}
 	})
-	t.pair()
-}
-
-func (t *acTable) fill(first, n uint32, e acEntry) {
-	for i := range t.fast[first : first+n] {
-		t.fast[int(first)+i] = e
-	}
-}
-
-// pair adds to each entry the coefficient or end of block that follows within the
-// bits that the lookup sees. It reads only first halves, so the order is free.
-func (t *acTable) pair() {
-	for i, e := range t.fast {
-		if e.advance1() >= advanceEnd {
-			continue
+	for i, e := range single {
+		if length := e.length(); e.advance1() < advanceEnd && length < acBits {
+			next := single[i<<length&(1<<acBits-1)]
+			if next.advance1() != advanceEscape && length+next.code() <= acBits && length+next.length() <= maxLookup {
+				e = next.behind(e, e.value2(uint64(i)<<(64-acBits)))
+			}
 		}
-		next := t.fast[i<<e.length1()&(1<<acBits-1)]
-		if next.advance1() != advanceEscape && e.length1()+next.length1() <= acBits {
-			t.fast[i] = e.then(next)
-		}
+		t.fast[i] = e
 	}
 }
 

@@ -88,7 +88,7 @@ func (r *bitReader) finishBlock(c *scanComponent, b *scratchBlock, dst *uint8, k
 		k = decodeACAVX2(r, c, b, dst, 1)
 	}
 	for k >= advanceEscape {
-		next, value := r.decodeLong(c.ac, 0, uint8(k-advanceEscape))
+		next, value := r.decodeLong(c.ac, uint8(k-advanceEscape))
 		b[zigzag[next]&127] = value
 		k = decodeACAVX2(r, c, b, dst, int(next))
 	}
@@ -108,7 +108,7 @@ func skipMCU(r *bitReader, comps []*scanComponent) {
 			c.pred += r.decodeDC(c.dc)
 			k = 1
 		case k >= advanceEscape:
-			next, _ := r.decodeLong(c.ac, 0, uint8(k-advanceEscape))
+			next, _ := r.decodeLong(c.ac, uint8(k-advanceEscape))
 			k = int(next)
 		default:
 			r.bad = true

@@ -338,169 +338,123 @@ refill:
 
 	// Lookup 1.
 	MOVQ    DX, R9
-	SHRQ    $0x35, R9
+	SHRQ    $0x36, R9
 	MOVQ    (DI)(R9*8), R9
-	RORXQ   $0x08, R9, R12
-	ADDL    R12, R8
-	MOVBLZX R8, R8
 	RORXQ   $0x10, R9, R12
+	RORXQ   $0x08, R9, R13
+	ADDL    R13, R8
+	MOVBLZX R8, R8
+	MOVBQZX (R11)(R8*1), R13
+	MOVW    R12, (R10)(R13*2)
+	RORXQ   $0x30, R9, R12
+	SHLXQ   R12, DX, R12
+	MOVQ    R12, R13
+	NOTQ    R13
+	SARQ    $0x3f, R13
+	XORQ    R13, R12
+	SHRQ    $0x01, R12
+	RORXQ   $0x38, R9, R14
+	SHRXQ   R14, R12, R12
+	XORQ    R13, R12
+	SUBQ    R13, R12
+	RORXQ   $0x28, R9, R13
+	ADDL    R13, R8
+	MOVBLZX R8, R8
 	MOVBQZX (R11)(R8*1), R13
 	MOVW    R12, (R10)(R13*2)
 	CMPL    R8, $0x00000040
-	JAE     first
+	JAE     last
 	SHLXQ   R9, DX, DX
 	SUBQ    R9, BX
-	RORXQ   $0x28, R9, R12
-	ADDL    R12, R8
-	MOVBLZX R8, R8
-	RORXQ   $0x30, R9, R9
-	MOVBQZX (R11)(R8*1), R12
-	MOVW    R9, (R10)(R12*2)
-	CMPL    R8, $0x00000040
-	JAE     done
 
 	// Lookup 2.
 	MOVQ    DX, R9
-	SHRQ    $0x35, R9
+	SHRQ    $0x36, R9
 	MOVQ    (DI)(R9*8), R9
-	RORXQ   $0x08, R9, R12
-	ADDL    R12, R8
-	MOVBLZX R8, R8
 	RORXQ   $0x10, R9, R12
+	RORXQ   $0x08, R9, R13
+	ADDL    R13, R8
+	MOVBLZX R8, R8
+	MOVBQZX (R11)(R8*1), R13
+	MOVW    R12, (R10)(R13*2)
+	RORXQ   $0x30, R9, R12
+	SHLXQ   R12, DX, R12
+	MOVQ    R12, R13
+	NOTQ    R13
+	SARQ    $0x3f, R13
+	XORQ    R13, R12
+	SHRQ    $0x01, R12
+	RORXQ   $0x38, R9, R14
+	SHRXQ   R14, R12, R12
+	XORQ    R13, R12
+	SUBQ    R13, R12
+	RORXQ   $0x28, R9, R13
+	ADDL    R13, R8
+	MOVBLZX R8, R8
 	MOVBQZX (R11)(R8*1), R13
 	MOVW    R12, (R10)(R13*2)
 	CMPL    R8, $0x00000040
-	JAE     first
+	JAE     last
 	SHLXQ   R9, DX, DX
 	SUBQ    R9, BX
-	RORXQ   $0x28, R9, R12
-	ADDL    R12, R8
-	MOVBLZX R8, R8
-	RORXQ   $0x30, R9, R9
-	MOVBQZX (R11)(R8*1), R12
-	MOVW    R9, (R10)(R12*2)
-	CMPL    R8, $0x00000040
-	JAE     done
 
 	// Lookup 3.
 	MOVQ    DX, R9
-	SHRQ    $0x35, R9
+	SHRQ    $0x36, R9
 	MOVQ    (DI)(R9*8), R9
-	RORXQ   $0x08, R9, R12
-	ADDL    R12, R8
-	MOVBLZX R8, R8
 	RORXQ   $0x10, R9, R12
+	RORXQ   $0x08, R9, R13
+	ADDL    R13, R8
+	MOVBLZX R8, R8
+	MOVBQZX (R11)(R8*1), R13
+	MOVW    R12, (R10)(R13*2)
+	RORXQ   $0x30, R9, R12
+	SHLXQ   R12, DX, R12
+	MOVQ    R12, R13
+	NOTQ    R13
+	SARQ    $0x3f, R13
+	XORQ    R13, R12
+	SHRQ    $0x01, R12
+	RORXQ   $0x38, R9, R14
+	SHRXQ   R14, R12, R12
+	XORQ    R13, R12
+	SUBQ    R13, R12
+	RORXQ   $0x28, R9, R13
+	ADDL    R13, R8
+	MOVBLZX R8, R8
 	MOVBQZX (R11)(R8*1), R13
 	MOVW    R12, (R10)(R13*2)
 	CMPL    R8, $0x00000040
-	JAE     first
+	JAE     last
 	SHLXQ   R9, DX, DX
 	SUBQ    R9, BX
-	RORXQ   $0x28, R9, R12
-	ADDL    R12, R8
-	MOVBLZX R8, R8
-	RORXQ   $0x30, R9, R9
-	MOVBQZX (R11)(R8*1), R12
-	MOVW    R9, (R10)(R12*2)
-	CMPL    R8, $0x00000040
-	JAE     done
-
-	// Lookup 4.
-	MOVQ    DX, R9
-	SHRQ    $0x35, R9
-	MOVQ    (DI)(R9*8), R9
-	RORXQ   $0x08, R9, R12
-	ADDL    R12, R8
-	MOVBLZX R8, R8
-	RORXQ   $0x10, R9, R12
-	MOVBQZX (R11)(R8*1), R13
-	MOVW    R12, (R10)(R13*2)
-	CMPL    R8, $0x00000040
-	JAE     first
-	SHLXQ   R9, DX, DX
-	SUBQ    R9, BX
-	RORXQ   $0x28, R9, R12
-	ADDL    R12, R8
-	MOVBLZX R8, R8
-	RORXQ   $0x30, R9, R9
-	MOVBQZX (R11)(R8*1), R12
-	MOVW    R9, (R10)(R12*2)
-	CMPL    R8, $0x00000040
-	JAE     done
-
-	// Lookup 5.
-	MOVQ    DX, R9
-	SHRQ    $0x35, R9
-	MOVQ    (DI)(R9*8), R9
-	RORXQ   $0x08, R9, R12
-	ADDL    R12, R8
-	MOVBLZX R8, R8
-	RORXQ   $0x10, R9, R12
-	MOVBQZX (R11)(R8*1), R13
-	MOVW    R12, (R10)(R13*2)
-	CMPL    R8, $0x00000040
-	JAE     first
-	SHLXQ   R9, DX, DX
-	SUBQ    R9, BX
-	RORXQ   $0x28, R9, R12
-	ADDL    R12, R8
-	MOVBLZX R8, R8
-	RORXQ   $0x30, R9, R9
-	MOVBQZX (R11)(R8*1), R12
-	MOVW    R9, (R10)(R12*2)
-	CMPL    R8, $0x00000040
-	JAE     done
 	JMP     refill
 
-first:
-	RORXQ $0x20, R9, R12
-	CMPL  R8, $0x000000c0
-	JAE   escape
-	SHLXQ R12, DX, DX
-	SUBQ  R12, BX
-	JMP   done
+last:
+	MOVL    R8, DI
+	RORXQ   $0x28, R9, R12
+	SUBL    R12, DI
+	MOVBLZX DI, DI
+	CMPL    DI, $0x00000040
+	JB      whole
+	CMPL    DI, R8
+	JNE     undo
 
-escape:
-	MOVQ    (SI), R13
-	BSWAPQ  R13
-	SHRXQ   BX, R13, R13
-	ORQ     R13, DX
-	MOVQ    BX, R13
-	NOTQ    R13
-	SHRQ    $0x03, R13
-	ANDQ    $0x07, R13
-	ADDQ    R13, SI
-	ORQ     $0x38, BX
-	MOVBLZX R12, R12
-	TESTL   R12, R12
-	JZ      done
-	RORXQ   $0x10, R9, R9
-	MOVBLZX R9, R9
-	MOVQ    R9, R13
-	SHRQ    $0x04, R13
-	ANDQ    $0x0f, R9
-	SHLXQ   R12, DX, DX
-	SUBQ    R12, BX
-	MOVQ    DX, R12
-	SHRQ    $0x01, R12
-	MOVQ    R9, R14
-	NOTQ    R14
-	SHRXQ   R14, R12, R12
-	MOVQ    $-1, R14
-	SHLXQ   R9, R14, R14
-	INCQ    R14
-	MOVQ    DX, R15
-	SARQ    $0x3f, R15
-	ANDNQ   R14, R15, R14
-	ADDQ    R14, R12
-	SHLXQ   R9, DX, DX
-	SUBQ    R9, BX
-	LEAL    -191(R8)(R13*1), R8
-	MOVBQZX (R11)(R8*1), R9
-	MOVW    R12, (R10)(R9*2)
-	CMPL    R8, $0x00000040
-	JB      refill
+whole:
+	SHLXQ R9, DX, DX
+	SUBQ  R9, BX
+	JMP   end
 
+undo:
+	MOVL    DI, R8
+	RORXQ   $0x10, R9, DI
+	MOVBQZX (R11)(R8*1), R11
+	MOVW    DI, (R10)(R11*2)
+	RORXQ   $0x20, R9, DI
+	SHLXQ   DI, DX, DX
+	SUBQ    DI, BX
+
+end:
 done:
 	ANDQ         $0x3f, BX
 	SUBQ         AX, SI
@@ -681,7 +635,7 @@ return:
 	RET
 
 // func decodeACAVX2(r *byte, c *byte, b *byte, dst *byte, start int) (k int)
-// Requires: AVX, AVX2, BMI, BMI2, CMOV
+// Requires: AVX, AVX2, BMI2, CMOV
 TEXT ·decodeACAVX2(SB), NOSPLIT, $0-48
 	MOVQ r+0(FP), AX
 	MOVQ c+8(FP), CX
@@ -710,169 +664,123 @@ refill:
 
 	// Lookup 1.
 	MOVQ    DX, R9
-	SHRQ    $0x35, R9
+	SHRQ    $0x36, R9
 	MOVQ    (DI)(R9*8), R9
-	RORXQ   $0x08, R9, R12
-	ADDL    R12, R8
-	MOVBLZX R8, R8
 	RORXQ   $0x10, R9, R12
+	RORXQ   $0x08, R9, R13
+	ADDL    R13, R8
+	MOVBLZX R8, R8
+	MOVBQZX (R11)(R8*1), R13
+	MOVW    R12, (R10)(R13*2)
+	RORXQ   $0x30, R9, R12
+	SHLXQ   R12, DX, R12
+	MOVQ    R12, R13
+	NOTQ    R13
+	SARQ    $0x3f, R13
+	XORQ    R13, R12
+	SHRQ    $0x01, R12
+	RORXQ   $0x38, R9, R14
+	SHRXQ   R14, R12, R12
+	XORQ    R13, R12
+	SUBQ    R13, R12
+	RORXQ   $0x28, R9, R13
+	ADDL    R13, R8
+	MOVBLZX R8, R8
 	MOVBQZX (R11)(R8*1), R13
 	MOVW    R12, (R10)(R13*2)
 	CMPL    R8, $0x00000040
-	JAE     first
+	JAE     last
 	SHLXQ   R9, DX, DX
 	SUBQ    R9, BX
-	RORXQ   $0x28, R9, R12
-	ADDL    R12, R8
-	MOVBLZX R8, R8
-	RORXQ   $0x30, R9, R9
-	MOVBQZX (R11)(R8*1), R12
-	MOVW    R9, (R10)(R12*2)
-	CMPL    R8, $0x00000040
-	JAE     done
 
 	// Lookup 2.
 	MOVQ    DX, R9
-	SHRQ    $0x35, R9
+	SHRQ    $0x36, R9
 	MOVQ    (DI)(R9*8), R9
-	RORXQ   $0x08, R9, R12
-	ADDL    R12, R8
-	MOVBLZX R8, R8
 	RORXQ   $0x10, R9, R12
+	RORXQ   $0x08, R9, R13
+	ADDL    R13, R8
+	MOVBLZX R8, R8
+	MOVBQZX (R11)(R8*1), R13
+	MOVW    R12, (R10)(R13*2)
+	RORXQ   $0x30, R9, R12
+	SHLXQ   R12, DX, R12
+	MOVQ    R12, R13
+	NOTQ    R13
+	SARQ    $0x3f, R13
+	XORQ    R13, R12
+	SHRQ    $0x01, R12
+	RORXQ   $0x38, R9, R14
+	SHRXQ   R14, R12, R12
+	XORQ    R13, R12
+	SUBQ    R13, R12
+	RORXQ   $0x28, R9, R13
+	ADDL    R13, R8
+	MOVBLZX R8, R8
 	MOVBQZX (R11)(R8*1), R13
 	MOVW    R12, (R10)(R13*2)
 	CMPL    R8, $0x00000040
-	JAE     first
+	JAE     last
 	SHLXQ   R9, DX, DX
 	SUBQ    R9, BX
-	RORXQ   $0x28, R9, R12
-	ADDL    R12, R8
-	MOVBLZX R8, R8
-	RORXQ   $0x30, R9, R9
-	MOVBQZX (R11)(R8*1), R12
-	MOVW    R9, (R10)(R12*2)
-	CMPL    R8, $0x00000040
-	JAE     done
 
 	// Lookup 3.
 	MOVQ    DX, R9
-	SHRQ    $0x35, R9
+	SHRQ    $0x36, R9
 	MOVQ    (DI)(R9*8), R9
-	RORXQ   $0x08, R9, R12
-	ADDL    R12, R8
-	MOVBLZX R8, R8
 	RORXQ   $0x10, R9, R12
+	RORXQ   $0x08, R9, R13
+	ADDL    R13, R8
+	MOVBLZX R8, R8
+	MOVBQZX (R11)(R8*1), R13
+	MOVW    R12, (R10)(R13*2)
+	RORXQ   $0x30, R9, R12
+	SHLXQ   R12, DX, R12
+	MOVQ    R12, R13
+	NOTQ    R13
+	SARQ    $0x3f, R13
+	XORQ    R13, R12
+	SHRQ    $0x01, R12
+	RORXQ   $0x38, R9, R14
+	SHRXQ   R14, R12, R12
+	XORQ    R13, R12
+	SUBQ    R13, R12
+	RORXQ   $0x28, R9, R13
+	ADDL    R13, R8
+	MOVBLZX R8, R8
 	MOVBQZX (R11)(R8*1), R13
 	MOVW    R12, (R10)(R13*2)
 	CMPL    R8, $0x00000040
-	JAE     first
+	JAE     last
 	SHLXQ   R9, DX, DX
 	SUBQ    R9, BX
-	RORXQ   $0x28, R9, R12
-	ADDL    R12, R8
-	MOVBLZX R8, R8
-	RORXQ   $0x30, R9, R9
-	MOVBQZX (R11)(R8*1), R12
-	MOVW    R9, (R10)(R12*2)
-	CMPL    R8, $0x00000040
-	JAE     done
-
-	// Lookup 4.
-	MOVQ    DX, R9
-	SHRQ    $0x35, R9
-	MOVQ    (DI)(R9*8), R9
-	RORXQ   $0x08, R9, R12
-	ADDL    R12, R8
-	MOVBLZX R8, R8
-	RORXQ   $0x10, R9, R12
-	MOVBQZX (R11)(R8*1), R13
-	MOVW    R12, (R10)(R13*2)
-	CMPL    R8, $0x00000040
-	JAE     first
-	SHLXQ   R9, DX, DX
-	SUBQ    R9, BX
-	RORXQ   $0x28, R9, R12
-	ADDL    R12, R8
-	MOVBLZX R8, R8
-	RORXQ   $0x30, R9, R9
-	MOVBQZX (R11)(R8*1), R12
-	MOVW    R9, (R10)(R12*2)
-	CMPL    R8, $0x00000040
-	JAE     done
-
-	// Lookup 5.
-	MOVQ    DX, R9
-	SHRQ    $0x35, R9
-	MOVQ    (DI)(R9*8), R9
-	RORXQ   $0x08, R9, R12
-	ADDL    R12, R8
-	MOVBLZX R8, R8
-	RORXQ   $0x10, R9, R12
-	MOVBQZX (R11)(R8*1), R13
-	MOVW    R12, (R10)(R13*2)
-	CMPL    R8, $0x00000040
-	JAE     first
-	SHLXQ   R9, DX, DX
-	SUBQ    R9, BX
-	RORXQ   $0x28, R9, R12
-	ADDL    R12, R8
-	MOVBLZX R8, R8
-	RORXQ   $0x30, R9, R9
-	MOVBQZX (R11)(R8*1), R12
-	MOVW    R9, (R10)(R12*2)
-	CMPL    R8, $0x00000040
-	JAE     done
 	JMP     refill
 
-first:
-	RORXQ $0x20, R9, R12
-	CMPL  R8, $0x000000c0
-	JAE   escape
-	SHLXQ R12, DX, DX
-	SUBQ  R12, BX
-	JMP   done
+last:
+	MOVL    R8, DI
+	RORXQ   $0x28, R9, R12
+	SUBL    R12, DI
+	MOVBLZX DI, DI
+	CMPL    DI, $0x00000040
+	JB      whole
+	CMPL    DI, R8
+	JNE     undo
 
-escape:
-	MOVQ    (SI), R13
-	BSWAPQ  R13
-	SHRXQ   BX, R13, R13
-	ORQ     R13, DX
-	MOVQ    BX, R13
-	NOTQ    R13
-	SHRQ    $0x03, R13
-	ANDQ    $0x07, R13
-	ADDQ    R13, SI
-	ORQ     $0x38, BX
-	MOVBLZX R12, R12
-	TESTL   R12, R12
-	JZ      done
-	RORXQ   $0x10, R9, R9
-	MOVBLZX R9, R9
-	MOVQ    R9, R13
-	SHRQ    $0x04, R13
-	ANDQ    $0x0f, R9
-	SHLXQ   R12, DX, DX
-	SUBQ    R12, BX
-	MOVQ    DX, R12
-	SHRQ    $0x01, R12
-	MOVQ    R9, R14
-	NOTQ    R14
-	SHRXQ   R14, R12, R12
-	MOVQ    $-1, R14
-	SHLXQ   R9, R14, R14
-	INCQ    R14
-	MOVQ    DX, R15
-	SARQ    $0x3f, R15
-	ANDNQ   R14, R15, R14
-	ADDQ    R14, R12
-	SHLXQ   R9, DX, DX
-	SUBQ    R9, BX
-	LEAL    -191(R8)(R13*1), R8
-	MOVBQZX (R11)(R8*1), R9
-	MOVW    R12, (R10)(R9*2)
-	CMPL    R8, $0x00000040
-	JB      refill
+whole:
+	SHLXQ R9, DX, DX
+	SUBQ  R9, BX
+	JMP   end
 
+undo:
+	MOVL    DI, R8
+	RORXQ   $0x10, R9, DI
+	MOVBQZX (R11)(R8*1), R11
+	MOVW    DI, (R10)(R11*2)
+	RORXQ   $0x20, R9, DI
+	SHLXQ   DI, DX, DX
+	SUBQ    DI, BX
+
+end:
 done:
 	ANDQ         $0x3f, BX
 	SUBQ         AX, SI
@@ -1125,15 +1033,13 @@ refill:
 
 	// Lookup 1.
 	MOVQ    SI, R11
-	SHRQ    $0x35, R11
+	SHRQ    $0x36, R11
 	MOVQ    (R9)(R11*8), R11
-	RORXQ   $0x28, R11, R13
-	MOVQ    R11, R12
-	SHRQ    $0x08, R12
-	MOVBLZX R12, R12
-	MOVBLZX R13, R13
-	ADDL    R10, R12
-	LEAL    (R12)(R13*1), R10
+	RORXQ   $0x08, R11, R12
+	ADDL    R12, R10
+	RORXQ   $0x28, R11, R12
+	ADDL    R12, R10
+	MOVBLZX R10, R10
 	CMPL    R10, $0x00000040
 	JAE     last
 	SHLXQ   R11, SI, SI
@@ -1141,15 +1047,13 @@ refill:
 
 	// Lookup 2.
 	MOVQ    SI, R11
-	SHRQ    $0x35, R11
+	SHRQ    $0x36, R11
 	MOVQ    (R9)(R11*8), R11
-	RORXQ   $0x28, R11, R13
-	MOVQ    R11, R12
-	SHRQ    $0x08, R12
-	MOVBLZX R12, R12
-	MOVBLZX R13, R13
-	ADDL    R10, R12
-	LEAL    (R12)(R13*1), R10
+	RORXQ   $0x08, R11, R12
+	ADDL    R12, R10
+	RORXQ   $0x28, R11, R12
+	ADDL    R12, R10
+	MOVBLZX R10, R10
 	CMPL    R10, $0x00000040
 	JAE     last
 	SHLXQ   R11, SI, SI
@@ -1157,47 +1061,13 @@ refill:
 
 	// Lookup 3.
 	MOVQ    SI, R11
-	SHRQ    $0x35, R11
+	SHRQ    $0x36, R11
 	MOVQ    (R9)(R11*8), R11
-	RORXQ   $0x28, R11, R13
-	MOVQ    R11, R12
-	SHRQ    $0x08, R12
-	MOVBLZX R12, R12
-	MOVBLZX R13, R13
-	ADDL    R10, R12
-	LEAL    (R12)(R13*1), R10
-	CMPL    R10, $0x00000040
-	JAE     last
-	SHLXQ   R11, SI, SI
-	SUBQ    R11, DI
-
-	// Lookup 4.
-	MOVQ    SI, R11
-	SHRQ    $0x35, R11
-	MOVQ    (R9)(R11*8), R11
-	RORXQ   $0x28, R11, R13
-	MOVQ    R11, R12
-	SHRQ    $0x08, R12
-	MOVBLZX R12, R12
-	MOVBLZX R13, R13
-	ADDL    R10, R12
-	LEAL    (R12)(R13*1), R10
-	CMPL    R10, $0x00000040
-	JAE     last
-	SHLXQ   R11, SI, SI
-	SUBQ    R11, DI
-
-	// Lookup 5.
-	MOVQ    SI, R11
-	SHRQ    $0x35, R11
-	MOVQ    (R9)(R11*8), R11
-	RORXQ   $0x28, R11, R13
-	MOVQ    R11, R12
-	SHRQ    $0x08, R12
-	MOVBLZX R12, R12
-	MOVBLZX R13, R13
-	ADDL    R10, R12
-	LEAL    (R12)(R13*1), R10
+	RORXQ   $0x08, R11, R12
+	ADDL    R12, R10
+	RORXQ   $0x28, R11, R12
+	ADDL    R12, R10
+	MOVBLZX R10, R10
 	CMPL    R10, $0x00000040
 	JAE     last
 	SHLXQ   R11, SI, SI
@@ -1205,53 +1075,33 @@ refill:
 	JMP     refill
 
 last:
-	CMPL  R12, $0x00000040
-	JAE   first
+	MOVL    R10, R9
+	RORXQ   $0x28, R11, R12
+	SUBL    R12, R9
+	MOVBLZX R9, R9
+	CMPL    R9, $0x00000040
+	JB      whole
+	CMPL    R9, R10
+	JNE     undo
+
+whole:
 	SHLXQ R11, SI, SI
 	SUBQ  R11, DI
 	JMP   end
 
-first:
-	RORXQ $0x20, R11, R13
-	MOVL  R12, R10
-	CMPL  R10, $0x000000c0
-	JAE   escape
-	SHLXQ R13, SI, SI
-	SUBQ  R13, DI
-	JMP   end
-
-escape:
-	MOVQ    (R8), R12
-	BSWAPQ  R12
-	SHRXQ   DI, R12, R12
-	ORQ     R12, SI
-	MOVQ    DI, R12
-	NOTQ    R12
-	SHRQ    $0x03, R12
-	ANDQ    $0x07, R12
-	ADDQ    R12, R8
-	ORQ     $0x38, DI
-	MOVBLZX R13, R13
-	TESTL   R13, R13
-	JZ      done
-	RORXQ   $0x10, R11, R11
-	MOVBLZX R11, R11
-	MOVQ    R11, R12
-	SHRQ    $0x04, R12
-	ANDQ    $0x0f, R11
-	SHLXQ   R13, SI, SI
-	SUBQ    R13, DI
-	SHLXQ   R11, SI, SI
-	SUBQ    R11, DI
-	LEAL    -191(R10)(R12*1), R10
-	CMPL    R10, $0x00000040
-	JB      refill
+undo:
+	MOVL  R9, R10
+	RORXQ $0x20, R11, R9
+	SHLXQ R9, SI, SI
+	SUBQ  R9, DI
 
 end:
 	CMPL R10, $0x00000040
 	JE   step
 	CMPL R10, $0x00000080
 	JBE  done
+	CMPL R10, $0x000000c0
+	JAE  done
 
 step:
 	XORL R10, R10

@@ -32,5 +32,5 @@ func TestLayout(t *testing.T) {
 	assert.EqualValues(t, 32, unsafe.Offsetof(c.pred))
 	assert.Zero(t, unsafe.Offsetof(dcTable{}.fast))
 	assert.Zero(t, unsafe.Offsetof(acTable{}.fast))
-	assert.Equal(t, [...]int{11, 9, 64, 128, 192}, [...]int{acBits, dcBits, blockSize, advanceEnd, advanceEscape})
+	assert.Equal(t, [...]int{10, 9, 64, 128, 192, 18}, [...]int{acBits, dcBits, blockSize, advanceEnd, advanceEscape, maxLookup})
 }

@@ -192,6 +192,53 @@ func TestEntropyAgainstTwins(t *testing.T) {
 	})
 }
 
+// TestLookups compares what AC lookups yield with the code itself, symbol by symbol.
+func TestLookups(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
+		used := map[int]bool{}
+		for range 1 + r.IntN(200) {
+			used[r.IntN(256)] = true
+		}
+		var table acTable
+		require.Empty(t, table.define(randomCode(r, used), 255))
+		table.build()
+		// next returns the coefficient that bits begin with.
+		next := func(bits uint64) (advance uint8, value int16, code, length uint) {
+			symbol, code := table.symbol(uint32(bits >> 48))
+			size := uint(symbol & 15)
+			value = int16(extend(int32(bits<<code>>1>>(63-size)), size))
+			if size == 0 && symbol>>4 != 15 {
+				return advanceEnd, 0, code, code
+			}
+			return symbol>>4 + 1, value, code, code + size
+		}
+		for range 300 {
+			bits := r.Uint64()
+			e := table.fast[bits>>(64-acBits)]
+			advance, value, code, length := next(bits)
+			if code > acBits || length > maxLookup {
+				require.EqualValues(t, advanceEscape, e.advance1(), "bits %064b", bits)
+				require.Zero(t, e.length())
+				continue
+			}
+			require.Equal(t, advance, e.advance1(), "bits %064b", bits)
+			require.Equal(t, length, e.length1())
+			if e.advance2() == 0 {
+				require.Equal(t, value, e.value2(bits))
+				require.Equal(t, length, e.length())
+				continue
+			}
+			require.Equal(t, value, e.value1())
+			advance, value, _, second := next(bits << length)
+			require.Equal(t, advance, e.advance2())
+			require.Equal(t, value, e.value2(bits))
+			require.Equal(t, length+second, e.length())
+			require.LessOrEqual(t, e.length(), uint(maxLookup))
+		}
+	})
+}
+
 func TestHuffmanDefinition(t *testing.T) {
 	var c canon
 	full := make([]byte, 16, 20)

@@ -10,11 +10,12 @@ import (
 
 // What huffman.go and block.go of package jpeg define.
 const (
-	acBits        = 11
+	acBits        = 10
 	dcBits        = 9
 	blockSize     = 64
 	advanceEnd    = 128
 	advanceEscape = 192
+	maxLookup     = 18
 )
 
 // The places of fields in its bitReader and scanComponent.
@@ -32,7 +33,7 @@ const (
 )
 
 // lookups is how many AC lookups one refill leaves bits for.
-const lookups = 56 / acBits
+const lookups = 56 / maxLookup
 
 // entropy is the state of the block decoder in registers.
 type entropy struct {
@@ -102,14 +103,27 @@ func (s *entropy) store(value reg.GPVirtual) {
 	MOVW(value.As16(), Mem{Base: s.b, Index: slot, Scale: 2})
 }
 
-// coefficient advances the counter and stores a value, both from e, and jumps to
-// label if that was the last.
-func (s *entropy) coefficient(advanceAt, valueAt uint64, label string) {
+// coefficient advances the counter by the field of e at the given place and stores a
+// value.
+func (s *entropy) coefficient(advanceAt uint64, value reg.GPVirtual) {
 	ADDL(s.field(advanceAt).As32(), s.k.As32())
 	MOVBLZX(s.k.As8(), s.k.As32())
-	s.store(s.field(valueAt))
-	CMPL(s.k.As32(), U32(blockSize))
-	JAE(LabelRef(label))
+	s.store(value)
+}
+
+// second returns the second value of e, as acEntry.value2 does.
+func (s *entropy) second() reg.GPVirtual {
+	value, negative := GP64(), GP64()
+	SHLXQ(s.field(48), s.bits, value)
+	MOVQ(value, negative)
+	NOTQ(negative)
+	SARQ(Imm(63), negative)
+	XORQ(negative, value)
+	SHRQ(Imm(1), value)
+	SHRXQ(s.field(56), value, value)
+	XORQ(negative, value)
+	SUBQ(negative, value)
+	return value
 }
 
 // receive returns the value that the first size bits stand for (T.81 figure F.12):
@@ -164,21 +178,28 @@ func (s *entropy) lookup() {
 	MOVQ(Mem{Base: s.ac, Index: index, Scale: 8}, s.e)
 }
 
-// long splits the escape e, given the length of its code, into the run and the size of
-// the value, in front of which it leaves the bits. It jumps to done if there is no
-// length.
-func (s *entropy) long(length reg.GPVirtual) (run, size reg.GPVirtual) {
-	s.refill()
-	MOVBLZX(length.As8(), length.As32())
-	TESTL(length.As32(), length.As32())
-	JZ(LabelRef("done"))
-	size, run = s.field(16), GP64()
-	MOVBLZX(size.As8(), size.As32())
-	MOVQ(size, run)
-	SHRQ(Imm(4), run)
-	ANDQ(Imm(15), size)
-	s.take(length)
-	return run, size
+// last takes the lookup that has brought the counter to the end of the block. Where
+// its first coefficient is the block's last, what it read behind it is none, and undo
+// is called with the counter set back.
+func (s *entropy) last(undo func()) {
+	Label("last")
+	first := GP64()
+	MOVL(s.k.As32(), first.As32())
+	SUBL(s.field(40).As32(), first.As32())
+	MOVBLZX(first.As8(), first.As32())
+	CMPL(first.As32(), U32(blockSize))
+	JB(LabelRef("whole"))
+	CMPL(first.As32(), s.k.As32())
+	JNE(LabelRef("undo"))
+	Label("whole")
+	s.take(s.e)
+	JMP(LabelRef("end"))
+
+	Label("undo")
+	MOVL(first.As32(), s.k.As32())
+	undo()
+	s.take(s.field(32))
+	Label("end")
 }
 
 // decodeAC decodes up to the end of the block, then transforms it if dst is not nil.
@@ -189,28 +210,15 @@ func (s *entropy) decodeAC(r, component reg.Register, idct *idctData) {
 	for i := range lookups {
 		Comment(fmt.Sprintf("Lookup %d.", i+1))
 		s.lookup()
-		s.coefficient(8, 16, "first")
+		s.coefficient(8, s.field(16))
+		s.coefficient(40, s.second())
+		CMPL(s.k.As32(), U32(blockSize))
+		JAE(LabelRef("last"))
 		s.take(s.e)
-		s.coefficient(40, 48, "done")
 	}
 	JMP(LabelRef("refill"))
 
-	Label("first")
-	length := s.field(32)
-	CMPL(s.k.As32(), U32(advanceEscape))
-	JAE(LabelRef("escape"))
-	s.take(length)
-	JMP(LabelRef("done"))
-
-	Label("escape")
-	run, size := s.long(length)
-	value := receive(s.bits, size)
-	s.take(size)
-	LEAL(Mem{Base: s.k, Index: run, Scale: 1, Disp: 1 - advanceEscape}, s.k.As32())
-	s.store(value)
-	CMPL(s.k.As32(), U32(blockSize))
-	JB(LabelRef("refill"))
-
+	s.last(func() { s.store(s.field(16)) })
 	Label("done")
 	s.save(r)
 	Store(s.k, ReturnIndex(0))
@@ -318,49 +326,25 @@ func skipMCU() {
 
 	Label("refill")
 	s.refill()
-	first := GP64() // counter after the first coefficient of a lookup
 	for i := range lookups {
 		Comment(fmt.Sprintf("Lookup %d.", i+1))
 		s.lookup()
-		second := s.field(40)
-		MOVQ(s.e, first)
-		SHRQ(Imm(8), first)
-		MOVBLZX(first.As8(), first.As32())
-		MOVBLZX(second.As8(), second.As32())
-		ADDL(s.k.As32(), first.As32())
-		LEAL(Mem{Base: first, Index: second, Scale: 1}, s.k.As32())
+		ADDL(s.field(8).As32(), s.k.As32())
+		ADDL(s.field(40).As32(), s.k.As32())
+		MOVBLZX(s.k.As8(), s.k.As32())
 		CMPL(s.k.As32(), U32(blockSize))
 		JAE(LabelRef("last"))
 		s.take(s.e)
 	}
 	JMP(LabelRef("refill"))
 
-	Label("last")
-	CMPL(first.As32(), U32(blockSize))
-	JAE(LabelRef("first"))
-	s.take(s.e)
-	JMP(LabelRef("end"))
-
-	Label("first")
-	length := s.field(32)
-	MOVL(first.As32(), s.k.As32())
-	CMPL(s.k.As32(), U32(advanceEscape))
-	JAE(LabelRef("escape"))
-	s.take(length)
-	JMP(LabelRef("end"))
-
-	Label("escape")
-	run, size := s.long(length)
-	s.take(size)
-	LEAL(Mem{Base: s.k, Index: run, Scale: 1, Disp: 1 - advanceEscape}, s.k.As32())
-	CMPL(s.k.As32(), U32(blockSize))
-	JB(LabelRef("refill"))
-
-	Label("end")
+	s.last(func() {})
 	CMPL(s.k.As32(), U32(blockSize))
 	JE(LabelRef("step"))
 	CMPL(s.k.As32(), U32(advanceEnd))
 	JBE(LabelRef("done"))
+	CMPL(s.k.As32(), U32(advanceEscape))
+	JAE(LabelRef("done"))
 	Label("step")
 	XORL(s.k.As32(), s.k.As32())
 	INCQ(block)
