@@ -123,7 +123,7 @@ func (r *Runner) onStreams(v int, on []int, fn func(*Context) error) {
 	}
 }
 
-func (r *Runner) onHost(ctx context.Context, v int, fn func(*Context) error) error {
+func (r *Runner) onHost(ctx context.Context, v int, fn func(*Context) error) (err error) {
 	for _, u := range r.waits[v] {
 		if r.events[u] == nil {
 			continue
@@ -132,5 +132,6 @@ func (r *Runner) onHost(ctx context.Context, v int, fn func(*Context) error) err
 			return err
 		}
 	}
-	return guard(func() error { return fn(&r.host) }, func(error) {})
+	guard(func() error { return fn(&r.host) }, func(e error) { err = e })
+	return err
 }

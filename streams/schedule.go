@@ -20,7 +20,7 @@ func Schedule(ctx context.Context, s Stream, run func(context.Context) error) Ev
 			hold.Release(nil)
 			return
 		}
-		hold.Release(guard(func() error { return run(ctx) }, hold.Release))
+		guard(func() error { return run(ctx) }, hold.Release)
 	}()
 	return end
 }

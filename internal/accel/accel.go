@@ -20,7 +20,7 @@ type Queue interface {
 	Alloc(n int) ([]byte, error) // for what is issued later on this queue
 	Free(mem []byte) error       // when what was issued has run
 	CropMirrorNormalize(dst, src, windows []byte, p *CropMirrorNormalize) error
-	Resize(dst, src, scratch []byte, p *Resize) error
+	Resize(dst, src []byte, p *Resize) error
 	OneHot(dst, labels, valid []byte, p *OneHot) error
 }
 
@@ -43,29 +43,29 @@ type CropMirrorNormalize struct {
 	Fill        [4]float32 // value of what lies outside of the picture, per channel
 }
 
-// Taps are the weights of one resampled axis in memory of the device: output i is
-// the sum over k < N of Weight[i·N+k] times source sample First[i]+k.
+// Taps are the weights of one resampled axis: output i is the sum over k < N of
+// Weight[i·N+k] times source sample First[i]+k. They are memory of the host; a
+// queue brings them to the device when it meets their address for the first time,
+// and keeps them as long as its stream lives, so they must not change.
 type Taps struct {
-	N             int
-	First, Weight []byte // int32 and float32
+	N      int
+	First  []int32
+	Weight []float32
+	Wide   bool // how bytes are summed: see imaging.Weights
 }
 
-// Resize describes a batch of pictures H×W×C that are resampled along both
-// axes. With the weights of package ops, results may differ from those on the
-// host by the order of summation: by 1 for uint8, and by a few units in the last
-// place for float32.
+// Resize describes a batch of pictures H×W×C that are resampled along both axes.
+// With the weights of package imaging, results equal those of package ops on the
+// host to the bit. On the way there the queue allocates N×SrcH×W×C float32.
 type Resize struct {
 	N          int // samples, at most 65,535
-	SrcH, SrcW int
-	H, W       int
+	SrcH, SrcW int // at most 65,535 rows
+	H, W       int // likewise
 	C          int
 	SrcFloat32 bool // else uint8
 	Float32    bool // output, else uint8
 	Rows, Cols Taps // across a row, for W outputs; down a column, for H outputs
 }
-
-// Scratch returns how many bytes of memory Queue.Resize works in.
-func (p *Resize) Scratch() int { return p.N * p.SrcH * p.W * p.C * 4 }
 
 // OneHot describes a batch of labels that become vectors of float32: On at the
 // label, Off elsewhere, also for labels outside of the classes.
@@ -75,4 +75,36 @@ type OneHot struct {
 	Classes int
 	Int64   bool // labels are int64, else int32
 	On, Off float32
+}
+
+// JPEGDecoder decodes JPEG files on an accelerator. It may be used on several
+// queues at a time.
+type JPEGDecoder interface {
+	// Name tells decoders apart whose pixels may differ.
+	Name() string
+	// Decode launches the decoding of a batch on q, a queue of the decoder's device.
+	// It sets JPEG.Err of files that it cannot decode, whose pixels hold anything;
+	// the error is that of the whole batch.
+	Decode(q Queue, format JPEGFormat, batch []JPEG) error
+}
+
+// JPEGFormat is how a decoded picture lies in memory, in uint8.
+type JPEGFormat uint8
+
+const (
+	JPEGRGB       JPEGFormat = iota // H×W×3
+	JPEGBGR                         // H×W×3
+	JPEGGray                        // H×W, luma
+	JPEGPlanarRGB                   // 3×H×W
+	JPEGPlanarBGR                   // 3×H×W
+)
+
+// JPEG is a file and where its picture goes. The memory of both has to stay until
+// the decoding is done.
+type JPEG struct {
+	File   []byte // of the host
+	Pixels []byte // of the device
+	H, W   int    // of the picture; another size in the file is an error
+	Pitch  int    // bytes from one row of a plane to the next; 0 means that there is nothing between them
+	Err    error  // set by the decoder
 }

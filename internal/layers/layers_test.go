@@ -23,6 +23,7 @@ var may = map[string][]string{
 	"internal/jpeg":           {},
 	"internal/jpeg/turbo":     {"internal/jpeg"},
 	"internal/layers":         {},
+	"internal/png":            {},
 	"internal/workload":       {"pipeline", "pipeline/ops", "pipeline/readers"},
 	"internal/region":         {},
 	"internal/affinity":       {},
@@ -30,17 +31,20 @@ var may = map[string][]string{
 	"internal/terminal":       {},
 	"internal/report":         {"pipeline"},
 	"internal/accel":          {"memstats"},
-	"streams":                 {"memstats"},
+	"internal/dynlib":         {},
+	"internal/serial":         {},
+	"streams":                 {"memstats", "internal/serial"},
 	"streams/streamtest":      {"streams"},
-	"streams/cuda":            {"streams", "memstats", "internal/accel", "streams/cuda/kernels"},
+	"streams/cuda":            {"streams", "memstats", "internal/accel", "internal/dynlib", "internal/serial", "streams/cuda/kernels"},
+	"streams/cuda/nvjpeg":     {"streams", "streams/cuda", "internal/accel", "internal/dynlib"},
 	"streams/cuda/kernels":    {},
 	"streams/cuda/fakedriver": {"streams/cuda/kernels"},
 	"executor":                {"streams", "memstats"},
 	"pipeline":                {"executor", "streams", "memstats", "shard", "internal/accel", "internal/affinity", "internal/region", "internal/usage"},
-	"pipeline/readers":        {"pipeline"},
-	"pipeline/ops":            {"pipeline", "executor", "streams", "internal/accel", "internal/imaging", "internal/jpeg", "internal/jpeg/turbo"},
+	"pipeline/readers":        {"pipeline", "internal/imaging"},
+	"pipeline/ops":            {"pipeline", "executor", "streams", "internal/accel", "internal/imaging", "internal/jpeg", "internal/jpeg/turbo", "internal/png"},
 	"iterator":                {"pipeline", "shard", "internal/terminal"},
-	"gorgoniaplugin":          {"iterator", "pipeline", "shard"},
+	"gorgoniaplugin":          {"iterator", "pipeline", "shard", "memstats", "streams", "streams/cuda"}, // the last with the tag cuda
 }
 
 // gorgonia lists the packages that may import Gorgonia and its tensors.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"sync"
 	"unsafe"
+
+	"github.com/planktonml/plankton/internal/dynlib"
 )
 
 // driver is the functions of a driver library. Fields carry the names of the
@@ -87,13 +89,13 @@ func openDriver(library string) (*driver, error) {
 	if d := drivers.open[library]; d != nil {
 		return d, nil
 	}
-	handle, err := openLibrary(library)
+	handle, err := dynlib.Open(library)
 	if err != nil {
 		return nil, fmt.Errorf("%w: the library %s cannot be opened: %v; install NVIDIA's driver, or work on the host", ErrNoDriver, library, err)
 	}
 	d := &driver{}
 	for _, s := range d.symbols() {
-		if *s.to = lookUp(handle, s.name); *s.to == 0 && !s.optional {
+		if *s.to = dynlib.Symbol(handle, s.name); *s.to == 0 && !s.optional {
 			return nil, fmt.Errorf("%w: the library %s has no function %s; a driver for CUDA 11 or later is wanted", ErrNoDriver, library, s.name)
 		}
 	}
@@ -103,6 +105,13 @@ func openDriver(library string) (*driver, error) {
 	drivers.open[library] = d
 	return d, nil
 }
+
+// invoke calls a function of the driver. Variables whose addresses are among
+// the arguments are on the heap, where they do not move, and live until invoke
+// returns.
+//
+//go:uintptrescapes
+func invoke(fn uintptr, args ...uintptr) Code { return Code(dynlib.Call(fn, args...)) }
 
 // check turns a result into an error.
 func (d *driver) check(call string, code Code) error {

@@ -39,7 +39,6 @@ const (
 	codeInvalidPTX     Code = 218
 	codeUnsupportedPTX Code = 222
 	codeNotReady       Code = 600
-	codeNotSupported   Code = 801
 )
 
 // Error is a failed call of the driver. Errors of kernels, such as an address

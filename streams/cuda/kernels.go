@@ -1,8 +1,10 @@
 package cuda
 
 import (
+	"errors"
 	"fmt"
 	"sync"
+	"unsafe"
 
 	"github.com/planktonml/plankton/internal/accel"
 	"github.com/planktonml/plankton/streams/cuda/kernels"
@@ -82,8 +84,8 @@ func (q *Queue) CropMirrorNormalize(dst, src, windows []byte, p *CropMirrorNorma
 	return q.Launch(k, Dim{blocks(p.W, block.X), blocks(p.H, block.Y), p.N}, block, 0, args[:]...)
 }
 
-// Resize launches the kernels. dst, src and scratch are memory of the device.
-func (q *Queue) Resize(dst, src, scratch []byte, p *Resize) error {
+// Resize launches the kernels. dst and src are memory of the device.
+func (q *Queue) Resize(dst, src []byte, p *Resize) error {
 	rows, cols, from, to := "resize_rows_uint8", "resize_columns_uint8", 1, 1
 	if p.SrcFloat32 {
 		rows, from = "resize_rows_float32", 4
@@ -91,47 +93,81 @@ func (q *Queue) Resize(dst, src, scratch []byte, p *Resize) error {
 	if p.Float32 {
 		cols, to = "resize_columns_float32", 4
 	}
-	if err := fits("resize", p.N, [3]int{len(dst), len(src), len(scratch)},
-		[3]int{p.H * p.W * p.C * to, p.SrcH * p.SrcW * p.C * from, p.SrcH * p.W * p.C * 4}); err != nil {
-		return err
-	}
-	if err := checkTaps(&p.Rows, p.W); err != nil {
-		return err
-	}
-	if err := checkTaps(&p.Cols, p.H); err != nil {
+	between := p.SrcH * p.W * p.C * 4
+	if err := fits("resize", p.N, [3]int{len(dst), len(src), p.N * between},
+		[3]int{p.H * p.W * p.C * to, p.SrcH * p.SrcW * p.C * from, between}); err != nil {
 		return err
 	}
 	if p.SrcH > maxSamples || p.H > maxSamples {
 		return fmt.Errorf("cuda: resize: from %d to %d rows; at most %d are possible", p.SrcH, p.H, maxSamples)
 	}
-	k, err := q.device.kernel(rows)
+	rowKernel, err := q.device.kernel(rows)
 	if err != nil {
 		return err
 	}
+	colKernel, err := q.device.kernel(cols)
+	if err != nil {
+		return err
+	}
+	rowFirst, rowWeight, err := q.taps(&p.Rows, p.W)
+	if err != nil {
+		return err
+	}
+	colFirst, colWeight, err := q.taps(&p.Cols, p.H)
+	if err != nil {
+		return err
+	}
+	scratch, err := q.Alloc(p.N * between)
+	if err != nil {
+		return err
+	}
+	wide := 0
+	if p.Rows.Wide && !p.SrcFloat32 {
+		wide = 1
+	}
 	line := p.W * p.C
 	block := Dim{256, 1, 1}
-	args := [...]Arg{
-		Address(scratch), Address(src), Address(p.Rows.First), Address(p.Rows.Weight),
-		Int32(p.Rows.N), Int32(p.SrcH), Int32(p.SrcW), Int32(p.C), Int32(p.W),
-	}
-	if err := q.Launch(k, Dim{blocks(line, block.X), p.SrcH, p.N}, block, 0, args[:]...); err != nil {
-		return err
-	}
-	if k, err = q.device.kernel(cols); err != nil {
-		return err
+	across := [...]Arg{
+		Address(scratch), Address(src), Address(rowFirst), Address(rowWeight),
+		Int32(p.Rows.N), Int32(wide), Int32(p.SrcH), Int32(p.SrcW), Int32(p.C), Int32(p.W),
 	}
 	down := [...]Arg{
-		Address(dst), Address(scratch), Address(p.Cols.First), Address(p.Cols.Weight),
+		Address(dst), Address(scratch), Address(colFirst), Address(colWeight),
 		Int32(p.Cols.N), Int32(p.SrcH), Int32(line), Int32(p.H),
 	}
-	return q.Launch(k, Dim{blocks(line, block.X), p.H, p.N}, block, 0, down[:]...)
+	err = q.Launch(rowKernel, Dim{blocks(line, block.X), p.SrcH, p.N}, block, 0, across[:]...)
+	if err == nil {
+		err = q.Launch(colKernel, Dim{blocks(line, block.X), p.H, p.N}, block, 0, down[:]...)
+	}
+	return errors.Join(err, q.Free(scratch))
 }
 
-func checkTaps(t *Taps, out int) error {
-	if t.N < 1 || len(t.First) != out*4 || len(t.Weight) != out*t.N*4 {
-		return fmt.Errorf("cuda: resize: %d and %d bytes of first samples and weights for %d outputs of %d taps", len(t.First), len(t.Weight), out, t.N)
+// taps returns weights on the device, for an axis of out outputs.
+func (q *Queue) taps(t *Taps, out int) (first, weight []byte, err error) {
+	if t.N < 1 || len(t.First) != out || len(t.Weight) != out*t.N || t.Wide && t.N%8 != 0 {
+		return nil, nil, fmt.Errorf("cuda: resize: %d first samples and %d weights for %d outputs of %d taps", len(t.First), len(t.Weight), out, t.N)
 	}
-	return nil
+	n := 4 * len(t.First)
+	if mem := q.kept[t]; mem != nil {
+		return mem[:n], mem[n:], nil
+	}
+	mem, err := q.Alloc(n + 4*len(t.Weight))
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := errors.Join(q.Copy(mem[:n], bytesOf(t.First)), q.Copy(mem[n:], bytesOf(t.Weight))); err != nil {
+		return nil, nil, errors.Join(err, q.Free(mem))
+	}
+	if q.kept == nil {
+		q.kept = map[*Taps][]byte{}
+	}
+	q.kept[t] = mem
+	return mem[:n], mem[n:], nil
+}
+
+// bytesOf returns the memory of a slice of 4-byte elements.
+func bytesOf[T int32 | float32](s []T) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), 4*len(s))
 }
 
 // OneHot launches the kernel. dst, labels and valid, a byte per row that is 0

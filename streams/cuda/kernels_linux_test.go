@@ -2,7 +2,6 @@ package cuda_test
 
 import (
 	"errors"
-	"math"
 	"math/rand/v2"
 	"testing"
 	"unsafe"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/planktonml/plankton/internal/imaging"
 	"github.com/planktonml/plankton/streams/cuda"
+	"github.com/planktonml/plankton/streams/cuda/fakedriver"
 )
 
 // raw returns the memory of a slice.
@@ -104,46 +104,34 @@ func TestCropMirrorNormalizeEqualsTheHosts(t *testing.T) {
 	})
 }
 
-// triangle returns the weights of a linear filter that widens when it shrinks, in
-// float64, in a form that shares nothing with the host's.
-func triangle(in, out int) (n int, first []int32, weight []float32) {
-	scale := float64(in) / float64(out)
-	radius := max(scale, 1)
-	n = min(2*int(math.Ceil(radius))+1, in)
-	for i := range out {
-		centre := (float64(i)+0.5)*scale - 0.5
-		at := min(max(int(math.Ceil(centre-radius)), 0), in-n)
-		w, sum := make([]float64, n), 0.0
-		for k := int(math.Ceil(centre - radius)); float64(k) < centre+radius; k++ {
-			v := 1 - math.Abs(float64(k)-centre)/radius
-			w[min(max(k, 0), in-1)-at] += v
-			sum += v
-		}
-		first = append(first, int32(at))
-		for _, v := range w {
-			weight = append(weight, float32(v/sum))
-		}
-	}
-	return n, first, weight
-}
-
+// TestResizeEqualsTheHosts compares bits.
 func TestResizeEqualsTheHosts(t *testing.T) {
 	onEachOpen(t, func(t *testing.T, d *cuda.Device) {
 		rng := rand.New(rand.NewPCG(2, 2))
-		for range 40 {
+		filters := []imaging.Filter{imaging.Nearest, imaging.Linear, imaging.Cubic, imaging.Lanczos3, imaging.Gaussian}
+		for i := range 60 {
 			p := cuda.Resize{
 				N: 1 + rng.IntN(3), SrcH: 1 + rng.IntN(40), SrcW: 1 + rng.IntN(40), H: 1 + rng.IntN(40), W: 1 + rng.IntN(300), C: 1 + rng.IntN(4),
 				Float32: rng.IntN(2) == 0, SrcFloat32: rng.IntN(2) == 0,
 			}
-			upTaps := func(in, out int) cuda.Taps {
-				n, first, weight := triangle(in, out)
-				return cuda.Taps{N: n, First: upload(t, d, raw(first)), Weight: upload(t, d, raw(weight))}
+			size := [2]float64{float64(p.H), float64(p.W)}
+			switch i % 4 {
+			case 0: // so much smaller that sums along rows are formed of eight
+				p.SrcW, p.W, p.SrcFloat32 = 96, 1+rng.IntN(4), false
+				size[1] = float64(p.W)
+			case 1:
+				size[rng.IntN(2)] *= -1 // mirrors
 			}
-			p.Rows, p.Cols = upTaps(p.SrcW, p.W), upTaps(p.SrcH, p.H)
-			to, size := imaging.Uint8, 1
-			if p.Float32 {
-				to, size = imaging.Float32, 4
+			filter := filters[rng.IntN(len(filters))]
+			spec := imaging.ResizeSpec{Size: size, Min: filter, Mag: filter}
+			plan, err := spec.Resolve(p.SrcH, p.SrcW)
+			require.NoError(t, err)
+			cols, rows, err := plan.Weights(p.SrcH, p.SrcW)
+			require.NoError(t, err)
+			if i%4 == 0 && filter != imaging.Nearest {
+				require.True(t, rows.Wide)
 			}
+			p.Rows, p.Cols = cuda.Taps(rows), cuda.Taps(cols)
 			n := p.SrcH * p.SrcW * p.C
 			pictures, from := randomBytes(rng, p.N*n), imaging.Uint8
 			if p.SrcFloat32 {
@@ -153,10 +141,11 @@ func TestResizeEqualsTheHosts(t *testing.T) {
 				}
 				pictures, from, n = raw(floats), imaging.Float32, 4*n
 			}
-			spec := imaging.ResizeSpec{Size: [2]float64{float64(p.H), float64(p.W)}}
-			plan, err := spec.Resolve(p.SrcH, p.SrcW)
-			require.NoError(t, err)
-			sample := p.H * p.W * p.C * size
+			to, bytes := imaging.Uint8, 1
+			if p.Float32 {
+				to, bytes = imaging.Float32, 4
+			}
+			sample := p.H * p.W * p.C * bytes
 			want := make([]byte, p.N*sample)
 			var work imaging.Resampler
 			for i := range p.N {
@@ -165,19 +154,33 @@ func TestResizeEqualsTheHosts(t *testing.T) {
 			}
 			dst, src := memory(t, d, len(want)), upload(t, d, pictures)
 			launch(t, d, func(q *cuda.Queue) error {
-				scratch, err := q.Alloc(p.Scratch())
-				return errors.Join(err, q.Resize(dst, src, scratch, &p), q.Free(scratch))
+				return errors.Join(q.Resize(dst, src, &p), q.Fill(dst, 0), q.Resize(dst, src, &p))
 			})
-			got := download(t, d, dst)
-			for i := range want {
-				if !p.Float32 {
-					require.InDelta(t, want[i], got[i], 1)
-				} else if i%4 == 0 {
-					require.InDelta(t, view[float32](want[i:][:4])[0], view[float32](got[i:][:4])[0], 2e-3)
-				}
-			}
+			require.Equal(t, want, download(t, d, dst), "%dx%dx%d to %dx%d", p.SrcH, p.SrcW, p.C, p.H, p.W)
 		}
 	})
+}
+
+// TestWeightsAreUploadedOnce counts copies, and what is held when the stream ends.
+func TestWeightsAreUploadedOnce(t *testing.T) {
+	for _, pools := range []int{0, 1} {
+		drv := fakedriver.Open(t)
+		drv.Set(fakedriver.Pools, pools)
+		d := open(t, drv, cuda.Options{})
+		plan, err := (&imaging.ResizeSpec{Size: [2]float64{2, 3}}).Resolve(4, 5)
+		require.NoError(t, err)
+		cols, rows, err := plan.Weights(4, 5)
+		require.NoError(t, err)
+		p := cuda.Resize{N: 1, SrcH: 4, SrcW: 5, H: 2, W: 3, C: 1, Rows: cuda.Taps(rows), Cols: cuda.Taps(cols)}
+		dst, src := memory(t, d, 6), memory(t, d, 20)
+		before := drv.Count(fakedriver.Copies)
+		s := stream(t, d)
+		for range 3 {
+			s.Do(on(func(q *cuda.Queue) error { return q.Resize(dst, src, &p) }))
+		}
+		require.NoError(t, s.Close())
+		require.Equal(t, 4, drv.Count(fakedriver.Copies)-before, "first samples and weights of two axes")
+	}
 }
 
 func TestOneHotEqualsTheHosts(t *testing.T) {
@@ -226,7 +229,7 @@ func TestKernelsRefuse(t *testing.T) {
 				return q.OneHot(mem, mem, mem, &cuda.OneHot{N: 4, Labels: 1, Classes: 10})
 			},
 			"outputs of 2 taps": func(q *cuda.Queue) error {
-				return q.Resize(mem[:4], mem[:1], mem[:4], &cuda.Resize{N: 1, SrcH: 1, SrcW: 1, H: 1, W: 1, C: 1, Float32: true, Rows: cuda.Taps{N: 2}})
+				return q.Resize(mem[:4], mem[:1], &cuda.Resize{N: 1, SrcH: 1, SrcW: 1, H: 1, W: 1, C: 1, Float32: true, Rows: cuda.Taps{N: 2}})
 			},
 		} {
 			s := stream(t, d)

@@ -15,9 +15,11 @@ import (
 type Queue struct {
 	device *Device
 	handle uintptr
-	slots  []uint64  // of the arguments of a launch
-	params []uintptr // their addresses
-	spare  [][]byte  // blocks of Free, where the driver has no pools
+	stream *stream
+	slots  []uint64         // of the arguments of a launch
+	params []uintptr        // their addresses
+	spare  [][]byte         // blocks of Free, where the driver has no pools
+	kept   map[*Taps][]byte // weights of Resize on the device
 }
 
 var (
@@ -41,6 +43,15 @@ func (q *Queue) Device() *Device { return q.device }
 
 // Handle returns the driver's stream, a CUstream, for libraries of CUDA.
 func (q *Queue) Handle() uintptr { return q.handle }
+
+// Record returns an event behind everything that was issued on the queue so far, for
+// work that has to know when what it launched is done. Streams that come after
+// wait for the event of their stream instead, which carries its errors, too.
+func (q *Queue) Record() streams.Event {
+	e := &event{device: q.device}
+	q.stream.record(e)
+	return e
+}
 
 // Copy copies src to dst, which have one length. Each may be device memory or
 // page-locked memory, and has to stay as it is until the copy is done. Other
@@ -183,6 +194,10 @@ func (q *Queue) reuse(n int) ([]byte, error) {
 
 // free ends a queue on which nothing is running.
 func (q *Queue) free() {
+	for _, mem := range q.kept {
+		_ = q.Free(mem) // what fails here has failed before: the context is lost, with its memory
+	}
+	q.kept = nil
 	for _, mem := range q.spare {
 		q.device.Memory().Free(mem[:cap(mem)])
 	}

@@ -3,31 +3,23 @@ package cuda
 import (
 	"context"
 	"runtime/debug"
-	"sync"
 
+	"github.com/planktonml/plankton/internal/serial"
 	"github.com/planktonml/plankton/streams"
 )
 
-// stream is a queue and the goroutine that issues what is in it on a stream of
-// the driver. The goroutine takes whole batches, so that a busy stream is locked
-// rarely, and enters the context once for each.
+// stream is a queue whose goroutine issues on a stream of the driver. It enters
+// the context when it has something to issue, and leaves before it blocks.
 type stream struct {
 	device *Device
 	raw    uintptr
-	own    bool          // whether the driver's stream is destroyed at the end
-	ended  chan struct{} // closed when the goroutine has left
-
-	mu     sync.Mutex
-	wake   *sync.Cond
-	items  []item
-	closed bool
+	own    bool // whether the driver's stream is destroyed at the end
+	items  *serial.Queue[item]
 
 	// The goroutine's own.
 	context streams.Context
 	queue   Queue
 	inside  bool // the context is current
-	batch   []item
-	next    int // the next item of batch
 	err     error
 	pending []*event // recorded and not known to be done, oldest first
 }
@@ -38,120 +30,51 @@ type item struct {
 	record *event
 	wait   streams.Event
 	hold   *hold
-	sync   *synchronize
+	sync   *serial.Outcome
 }
 
 func newStream(d *Device, raw uintptr, own bool) *stream {
-	s := &stream{device: d, raw: raw, own: own, ended: make(chan struct{})}
-	s.wake = sync.NewCond(&s.mu)
-	s.queue.device, s.queue.handle = d, raw
+	s := &stream{device: d, raw: raw, own: own}
+	s.queue.device, s.queue.handle, s.queue.stream = d, raw, s
 	s.context.Native = &s.queue
-	go s.loop()
+	s.items = serial.Start(serial.Worker[item]{Do: s.step, Idle: s.leave, End: s.end})
 	return s
 }
 
-// issue queues the item and reports false on a closed stream.
-func (s *stream) issue(it item) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return false
-	}
-	s.items = append(s.items, it)
-	if len(s.items) == 1 {
-		s.wake.Signal()
-	}
-	return true
-}
+func (s *stream) Do(fn func(*streams.Context) error) { s.items.Put(item{do: fn}) }
 
-func (s *stream) Do(fn func(*streams.Context) error) { s.issue(item{do: fn}) }
-
-func (s *stream) Wait(e streams.Event) { s.issue(item{wait: e}) }
+func (s *stream) Wait(e streams.Event) { s.items.Put(item{wait: e}) }
 
 func (s *stream) Record() streams.Event {
 	e := &event{device: s.device}
-	if !s.issue(item{record: e}) {
+	if !s.items.Put(item{record: e}) {
 		e.fail(streams.ErrClosed)
 	}
 	return e
 }
 
 func (s *stream) Hold() streams.Hold {
-	h := &hold{ready: event{device: s.device}, released: make(chan struct{})}
-	if !s.issue(item{hold: h}) {
+	h := &hold{ready: event{device: s.device}, released: serial.MakeOutcome()}
+	if !s.items.Put(item{hold: h}) {
 		h.ready.fail(streams.ErrClosed)
 	}
 	return h
 }
 
 func (s *stream) Synchronize(ctx context.Context) error {
-	y := &synchronize{reached: make(chan struct{})}
-	if !s.issue(item{sync: y}) {
+	y := serial.MakeOutcome()
+	if !s.items.Put(item{sync: &y}) {
 		return streams.ErrClosed
 	}
-	select {
-	case <-y.reached:
-	case <-ctx.Done():
-		if y.abandon() {
-			return context.Cause(ctx)
-		}
-	}
-	return y.err
+	return y.Wait(ctx)
 }
 
 func (s *stream) Close() error {
-	s.mu.Lock()
-	first := !s.closed
-	s.closed = true
-	s.wake.Signal()
-	s.mu.Unlock()
-	<-s.ended
-	if !first {
+	if !s.items.Close() {
 		return nil
 	}
 	s.device.forget(s)
 	return s.err
-}
-
-// loop issues until the stream is closed and empty. Work that calls
-// runtime.Goexit takes the goroutine with it; another one then goes on.
-func (s *stream) loop() {
-	left := false
-	defer func() {
-		s.leave()
-		if left {
-			close(s.ended)
-		} else {
-			go s.loop()
-		}
-	}()
-	for s.refill() {
-		for s.next < len(s.batch) {
-			it := s.batch[s.next]
-			s.batch[s.next] = item{}
-			s.next++
-			s.step(it)
-		}
-	}
-	s.drain()
-	s.destroy()
-	left = true
-}
-
-// refill swaps the queue in once the batch is done. It blocks while there is
-// nothing to do and reports false when there never will be.
-func (s *stream) refill() bool {
-	if s.next < len(s.batch) {
-		return true
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for len(s.items) == 0 && !s.closed {
-		s.leave()
-		s.wake.Wait()
-	}
-	s.batch, s.items, s.next = s.items, s.batch[:0], 0
-	return len(s.batch) > 0
 }
 
 func (s *stream) step(it item) {
@@ -167,11 +90,10 @@ func (s *stream) step(it item) {
 	case it.hold != nil:
 		s.record(&it.hold.ready)
 		s.leave()
-		<-it.hold.released
-		s.fail(it.hold.err)
+		s.fail(it.hold.released.Wait(context.Background()))
 	case it.sync != nil:
 		s.drain()
-		if it.sync.take(s.err) {
+		if it.sync.Settle(s.err) {
 			s.err = nil
 		}
 	}
@@ -204,7 +126,7 @@ func (s *stream) fail(err error) {
 
 // run calls fn and turns a panic into a *streams.PanicError. After
 // runtime.Goexit there is no way back to the caller: the deferred function
-// notes the error, and loop starts again.
+// notes the error, and the queue goes on with another goroutine.
 func (s *stream) run(fn func(*streams.Context) error) {
 	returned := false
 	defer func() {
@@ -280,8 +202,9 @@ func (s *stream) drain() {
 	s.fail(e.Wait(context.Background()))
 }
 
-// destroy ends a stream on which nothing is left to do.
-func (s *stream) destroy() {
+// end waits for what was issued and frees what the stream has of the driver.
+func (s *stream) end() {
+	s.drain()
 	if !s.enter() {
 		return
 	}
@@ -295,46 +218,9 @@ func (s *stream) destroy() {
 // hold is a hold of a stream, which blocks the goroutine that issues.
 type hold struct {
 	ready    event
-	once     sync.Once
-	released chan struct{}
-	err      error
+	released serial.Outcome
 }
 
 func (h *hold) Ready() streams.Event { return &h.ready }
 
-func (h *hold) Release(err error) {
-	h.once.Do(func() {
-		h.err = err
-		close(h.released)
-	})
-}
-
-// synchronize is one call of Synchronize. The stream hands its error over unless
-// the caller has gone: one of the two comes first.
-type synchronize struct {
-	mu      sync.Mutex
-	settled bool
-	reached chan struct{}
-	err     error
-}
-
-func (y *synchronize) take(err error) bool {
-	y.mu.Lock()
-	defer y.mu.Unlock()
-	if y.settled {
-		return false
-	}
-	y.settled, y.err = true, err
-	close(y.reached)
-	return true
-}
-
-func (y *synchronize) abandon() bool {
-	y.mu.Lock()
-	defer y.mu.Unlock()
-	if y.settled {
-		return false
-	}
-	y.settled = true
-	return true
-}
+func (h *hold) Release(err error) { h.released.Settle(err) }

@@ -6,5 +6,9 @@
 // that no stream, event or wait of the host orders, whatever the interleaving was
 // (Mattern 1988). The kernels are those of package kernels, compiled for the host.
 //
+// Programs that are linked to libcuda, as those with Gorgonia's build tag cuda are,
+// can be linked to the fake: libs/build makes it, with a cuBLAS that multiplies
+// matrices and a cuDNN of handles alone. Open then returns the one in the program.
+//
 // It needs Linux and a C compiler, $CC or cc.
 package fakedriver

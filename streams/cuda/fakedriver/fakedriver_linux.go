@@ -56,6 +56,9 @@ const (
 	Records     // of events
 	Waits       // of streams for events
 	Queries     // of events
+	Uploads     // copies from host memory of any kind to memory of the device
+	UploadedBytes
+	Calls // of functions of the driver
 )
 
 // Driver is the fake driver. There is one per process.
@@ -67,7 +70,7 @@ type Driver struct {
 }
 
 var build = sync.OnceValues(func() (*Driver, error) {
-	library, err := compile()
+	library, err := find()
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +79,7 @@ var build = sync.OnceValues(func() (*Driver, error) {
 		return nil, err
 	}
 	d := &Driver{Library: library, symbols: map[string]uintptr{}}
-	for _, name := range []string{"fakeSet", "fakeCount", "fakeFail", "fakePause", "fakeResume", "fakeAccess", "fakeReport"} {
+	for _, name := range []string{"fakeSet", "fakeCount", "fakeFail", "fakePause", "fakeResume", "fakeAccess", "fakeReport", "fakePicture"} {
 		if d.symbols[name], err = purego.Dlsym(handle, name); err != nil {
 			return nil, err
 		}
@@ -106,6 +109,15 @@ func Open(t testing.TB) *Driver {
 		}
 	})
 	return d
+}
+
+// find returns the library: the one that this program is linked to, if that is
+// the fake, else one that it builds.
+func find() (library string, err error) {
+	if _, err := purego.Dlsym(purego.RTLD_DEFAULT, "fakeReport"); err == nil {
+		return "libcuda.so.1", nil
+	}
+	return compile()
 }
 
 // compile builds the library, once per version of the sources, and returns its

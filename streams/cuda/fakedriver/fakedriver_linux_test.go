@@ -114,6 +114,15 @@ func TestMistakes(t *testing.T) {
 			(*[11]byte)(*(*unsafe.Pointer)(unsafe.Pointer(&p)))[10] = 1
 			f.do("cuMemFreeHost", p)
 		}, "beyond the 10 bytes"},
+		{"memory beside memory", func(f *fixture) { // of whole pages, without gaps
+			var p [8]uintptr
+			for i := range p {
+				f.do("cuMemHostAlloc", uintptr(unsafe.Pointer(&p[i])), 1<<16, 0)
+			}
+			for i := range p {
+				f.do("cuMemFreeHost", p[i])
+			}
+		}, ""},
 		{"registered memory", func(f *fixture) {
 			mem := new([64]byte)
 			var pin runtime.Pinner

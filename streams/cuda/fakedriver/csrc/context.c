@@ -1,5 +1,6 @@
 // Devices, contexts, and which of them is current on a thread.
 #include "fake.h"
+#include "launch.h"
 
 enum { MAXDEVICES = 8, MAXDEPTH = 32 };
 static context *primary[MAXDEVICES];
@@ -57,6 +58,11 @@ CUresult cuDeviceGetAttribute(int *value, int attribute, int device) {
 	(void)device;
 	ENTER();
 	switch (attribute) {
+	case 1: case 2: case 3: *value = 1024; break; // threads of a block, in all, along x and y
+	case 4: *value = 64; break;                   // along z
+	case 5: *value = 0x7fffffff; break;           // blocks of a grid along x
+	case 6: case 7: *value = 65535; break;        // along y and z
+	case 10: *value = 32; break;                  // threads of a warp
 	case 75: *value = settings[CAPABILITY] / 10; break;
 	case 76: *value = settings[CAPABILITY] % 10; break;
 	case 115: *value = settings[POOLS]; break;
@@ -93,6 +99,7 @@ CUresult cuCtxDestroy_v2(context *c) {
 	ENTER();
 	if (!c || !c->live || c->primary) LEAVE(INVALID_CONTEXT);
 	end(c);
+	if (depth && stack[depth - 1] == c) depth--;
 	LEAVE(SUCCESS);
 }
 
@@ -144,9 +151,11 @@ CUresult cuCtxSetCurrent(context *c) {
 	LEAVE(SUCCESS);
 }
 
+void *fakeContext(void) { return depth ? stack[depth - 1] : 0; }
+
 CUresult cuCtxGetCurrent(context **p) {
 	ENTER();
-	*p = depth ? stack[depth - 1] : 0;
+	*p = fakeContext();
 	LEAVE(SUCCESS);
 }
 

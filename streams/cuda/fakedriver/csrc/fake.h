@@ -40,7 +40,7 @@ enum { DRIVER_VERSION, DEVICES, CAPABILITY, MEMORY, HOST_MEMORY, POOLS, DELAY_US
 extern long settings[NSETTINGS];
 
 // Counts of what was done.
-enum { COPIES, COPIED_BYTES, PAGEABLE_COPIES, FILLS, LAUNCHES, ALLOCATIONS, EVENTS, RECORDS, WAITS, QUERIES, NCOUNTS };
+enum { COPIES, COPIED_BYTES, PAGEABLE_COPIES, FILLS, LAUNCHES, ALLOCATIONS, EVENTS, RECORDS, WAITS, QUERIES, UPLOADS, UPLOADED_BYTES, CALLS, NCOUNTS };
 extern long counts[NCOUNTS];
 
 extern pthread_mutex_t lock;
@@ -58,6 +58,7 @@ long nanoseconds(void);
 #define ENTER()                                                          \
 	do {                                                             \
 		pthread_mutex_lock(&lock);                               \
+		counts[CALLS]++;                                         \
 		CUresult bad_ = injected(__func__);                      \
 		if (!bad_ && !initialised) bad_ = NOT_INITIALIZED;       \
 		if (bad_) LEAVE(bad_);                                   \
@@ -86,7 +87,7 @@ typedef struct memory {
 	uint64_t base; // address that the program sees
 	char *bytes;   // where the contents are
 	size_t size, mapped;
-	char kind;     // 'd' device, 'h' page-locked, 'r' registered
+	char kind;     // 'd' device, 'm' managed, 'h' page-locked, 'r' registered
 	int freed;     // in the order of a stream: 1 issued, 2 reached
 	int users;     // operations that are queued or running
 	struct context *context;

@@ -40,7 +40,7 @@ static float FLOAT_(const launch *l, int i) {
 		FLOAT(20), FLOAT(21)
 RUN(crop_mirror_normalize_float32, CROP_ARGUMENTS)
 RUN(crop_mirror_normalize_uint8, CROP_ARGUMENTS)
-#define ROWS_ARGUMENTS POINTER(0), POINTER(1), POINTER(2), POINTER(3), INT(4), INT(5), INT(6), INT(7), INT(8)
+#define ROWS_ARGUMENTS POINTER(0), POINTER(1), POINTER(2), POINTER(3), INT(4), INT(5), INT(6), INT(7), INT(8), INT(9)
 RUN(resize_rows_uint8, ROWS_ARGUMENTS)
 RUN(resize_rows_float32, ROWS_ARGUMENTS)
 #define COLUMNS_ARGUMENTS POINTER(0), POINTER(1), POINTER(2), POINTER(3), INT(4), INT(5), INT(6), INT(7)
@@ -55,8 +55,8 @@ RUN(one_hot_int64, ONE_HOT_ARGUMENTS)
 static const fake_kernel kernels[] = {
 	{"plankton_crop_mirror_normalize_float32", 22, {POINTERS3, INTS7, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4}, run_crop_mirror_normalize_float32},
 	{"plankton_crop_mirror_normalize_uint8", 22, {POINTERS3, INTS7, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4}, run_crop_mirror_normalize_uint8},
-	{"plankton_resize_rows_uint8", 9, {POINTERS3, 8, 4, 4, 4, 4, 4}, run_resize_rows_uint8},
-	{"plankton_resize_rows_float32", 9, {POINTERS3, 8, 4, 4, 4, 4, 4}, run_resize_rows_float32},
+	{"plankton_resize_rows_uint8", 10, {POINTERS3, 8, 4, 4, 4, 4, 4, 4}, run_resize_rows_uint8},
+	{"plankton_resize_rows_float32", 10, {POINTERS3, 8, 4, 4, 4, 4, 4, 4}, run_resize_rows_float32},
 	{"plankton_resize_columns_uint8", 8, {POINTERS3, 8, 4, 4, 4, 4}, run_resize_columns_uint8},
 	{"plankton_resize_columns_float32", 8, {POINTERS3, 8, 4, 4, 4, 4}, run_resize_columns_float32},
 	{"plankton_one_hot_int32", 8, {POINTERS3, 8, 4, 4, 4, 4}, run_one_hot_int32},
@@ -93,10 +93,10 @@ CUresult kernel_uses(const fake_kernel *k, operation *o, stream *s, const unsign
 		size[2] = n * sizeof(struct window);
 	} else if (strstr(k->name, "resize_rows")) {
 		last = 4;
-		size[0] = n * INT(5) * INT(8) * INT(7) * 4;
-		size[1] = n * INT(5) * INT(6) * INT(7) * (strstr(k->name, "uint8") ? 1 : 4);
-		size[2] = 4ul * INT(8);
-		size[3] = 4ul * INT(8) * INT(4);
+		size[0] = n * INT(6) * INT(9) * INT(8) * 4;
+		size[1] = n * INT(6) * INT(7) * INT(8) * (strstr(k->name, "uint8") ? 1 : 4);
+		size[2] = 4ul * INT(9);
+		size[3] = 4ul * INT(9) * INT(4);
 	} else if (strstr(k->name, "resize_columns")) {
 		last = 4;
 		size[0] = n * INT(7) * INT(6) * (strstr(k->name, "uint8") ? 1 : 4);

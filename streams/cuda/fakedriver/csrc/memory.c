@@ -22,6 +22,7 @@ void join(clock_vector *into, const clock_vector *from) {
 }
 
 memory *memory_at(uint64_t address, size_t size) {
+	size += !size; // the end of a memory is not in it: the next one may begin there
 	for (memory *m = memories; m; m = m->next)
 		if (address >= m->base && address + size <= m->base + m->size) return m;
 	return 0;
@@ -48,10 +49,11 @@ void touch(memory *m, uint64_t address, size_t size, int write, int stream, cons
 	m->naccesses = kept;
 }
 
+// held returns how much page-locked memory there is, or memory of a device.
 static size_t held(char kind, int device) {
 	size_t sum = 0;
 	for (memory *m = memories; m; m = m->next)
-		if (m->kind == kind && (kind == 'h' || m->context->device == device)) sum += m->size;
+		if (kind == 'h' ? m->kind == 'h' : (m->kind == 'd' || m->kind == 'm') && m->context->device == device) sum += m->size;
 	return sum;
 }
 
@@ -78,7 +80,7 @@ static memory *add(context *c, char kind, uint64_t base, char *bytes, size_t siz
 // allocate maps memory: what the device sees is out of reach for the host, as on
 // hardware, and its address is never used again.
 static memory *allocate(context *c, char kind, size_t size) {
-	size_t limit = kind == 'd' ? settings[MEMORY] : settings[HOST_MEMORY];
+	size_t limit = kind == 'h' ? settings[HOST_MEMORY] : settings[MEMORY];
 	if (held(kind, c->device) + size > limit) return 0;
 	size_t page = sysconf(_SC_PAGESIZE), mapped = (size + page - 1) / page * page;
 	char *bytes = mmap(0, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -137,10 +139,22 @@ CUresult cuMemAlloc_v2(uint64_t *p, size_t size) {
 	LEAVE(SUCCESS);
 }
 
+// Managed memory is where the host and the device both reach it.
+CUresult cuMemAllocManaged(uint64_t *p, size_t size, unsigned flags) {
+	ENTER();
+	CURRENT(c);
+	if (!size || flags != 1) LEAVE(INVALID_VALUE);
+	memory *m = allocate(c, 'm', size);
+	if (!m) LEAVE(OUT_OF_MEMORY);
+	*p = m->base;
+	LEAVE(SUCCESS);
+}
+
 CUresult cuMemFree_v2(uint64_t p) {
 	ENTER();
 	CURRENT(c);
-	LEAVE(release(p, 'd', __func__));
+	memory *m = memory_at(p, 1);
+	LEAVE(release(p, m && m->kind == 'm' ? 'm' : 'd', __func__));
 }
 
 CUresult cuMemHostAlloc(uint64_t *p, size_t size, unsigned flags) {

@@ -1,6 +1,7 @@
 // Streams, events, and what is issued on them.
 #include <unistd.h>
 #include "fake.h"
+#include "launch.h"
 
 // Handles are numbers, so that a stale one is known: an index and a tag.
 enum { STREAM_TAG = 0x57, EVENT_TAG = 0xe7, TAG_SHIFT = 32 };
@@ -362,18 +363,34 @@ CUresult cuEventElapsedTime(float *ms, uint64_t from, uint64_t to) {
 static void do_copy(operation *o) { memmove(o->dst, o->src, o->size); }
 static void do_fill(operation *o) { memset(o->dst, o->value, o->size); }
 
+
+typedef struct {
+	fake_run *run;
+	char *bytes[MAXACCESSES];
+	char argument[];
+} library_call;
+
+static void do_library_call(operation *o) {
+	library_call *l = o->extra;
+	l->run(l->bytes, l->argument);
+}
+
+static int on_device(const memory *m) { return m && (m->kind == 'd' || m->kind == 'm'); }
+
 static char *contents(memory *m, uint64_t address) { return m ? m->bytes + (address - m->base) : (char *)address; }
 
-CUresult cuMemcpyAsync(uint64_t dst, uint64_t src, size_t size, uint64_t handle) {
-	ENTER();
-	CURRENT(c);
-	stream *s = stream_of(handle, c);
-	if (!s) LEAVE(INVALID_HANDLE);
+// copy issues a copy on s, and waits for it where somebody asks for that or the
+// driver would: host memory that is not page-locked.
+static CUresult copy(stream *s, uint64_t dst, uint64_t src, size_t size, int wait) {
 	memory *to = memory_at(dst, size), *from = memory_at(src, size);
-	if (!to && memory_at(dst, 1)) LEAVE(INVALID_VALUE);
-	if (!from && memory_at(src, 1)) LEAVE(INVALID_VALUE);
+	if (!to && memory_at(dst, 1)) return INVALID_VALUE;
+	if (!from && memory_at(src, 1)) return INVALID_VALUE;
 	counts[COPIES]++;
 	counts[COPIED_BYTES] += size;
+	if (on_device(to) && !on_device(from)) {
+		counts[UPLOADS]++;
+		counts[UPLOADED_BYTES] += size;
+	}
 	operation *o = begin(s, "copy");
 	use(o, s, src, size, 0);
 	use(o, s, dst, size, 1);
@@ -382,10 +399,59 @@ CUresult cuMemcpyAsync(uint64_t dst, uint64_t src, size_t size, uint64_t handle)
 	o->src = contents(from, src);
 	o->size = size;
 	push(s, o);
-	if (!to || !from) { // host memory that is not page-locked: the call waits
+	if (!to || !from) {
 		counts[PAGEABLE_COPIES]++;
-		drain(s);
+		wait = 1;
 	}
+	if (wait) drain(s);
+	return SUCCESS;
+}
+
+CUresult cuMemcpyAsync(uint64_t dst, uint64_t src, size_t size, uint64_t handle) {
+	ENTER();
+	CURRENT(c);
+	stream *s = stream_of(handle, c);
+	if (!s) LEAVE(INVALID_HANDLE);
+	LEAVE(copy(s, dst, src, size, 0));
+}
+
+// The copies of programs that know no streams go through the default one and wait.
+#define WAITING_COPY(name, dst_type, src_type)                                       \
+	CUresult name(dst_type dst, src_type src, size_t size) {                     \
+		ENTER();                                                             \
+		CURRENT(c);                                                          \
+		LEAVE(copy(c->null, (uint64_t)dst, (uint64_t)src, size, 1));         \
+	}
+WAITING_COPY(cuMemcpy, uint64_t, uint64_t)
+WAITING_COPY(cuMemcpyHtoD_v2, uint64_t, const void *)
+WAITING_COPY(cuMemcpyDtoH_v2, void *, uint64_t)
+WAITING_COPY(cuMemcpyDtoD_v2, uint64_t, uint64_t)
+
+// fakeLaunch issues what another library does with memory of the device, on a
+// stream in the calling thread's context. Run gets where the contents are.
+CUresult fakeLaunch(uint64_t handle, const char *what, fake_run *run, const void *argument, size_t size, int n, const fake_access *access) {
+	ENTER();
+	CURRENT(c);
+	stream *s = stream_of(handle, c);
+	if (!s) LEAVE(INVALID_HANDLE);
+	for (int i = 0; i < n; i++) {
+		memory *m = memory_at(access[i].address, access[i].size);
+		if (!m || (on_device(m) && m->context != c)) {
+			complain("%s: %#lx is no memory of %zu bytes in this context", what, (long)access[i].address, access[i].size);
+			LEAVE(ILLEGAL_ADDRESS);
+		}
+	}
+	operation *o = begin(s, what);
+	library_call *l = o->extra = calloc(1, sizeof *l + size);
+	l->run = run;
+	memcpy(l->argument, argument, size);
+	for (int i = 0; i < n; i++) {
+		use(o, s, access[i].address, access[i].size, access[i].write);
+		l->bytes[i] = contents(memory_at(access[i].address, access[i].size), access[i].address);
+	}
+	o->run = do_library_call;
+	push(s, o);
+	counts[LAUNCHES]++;
 	LEAVE(SUCCESS);
 }
 

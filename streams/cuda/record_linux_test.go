@@ -1,0 +1,32 @@
+package cuda_test
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/planktonml/plankton/streams"
+	"github.com/planktonml/plankton/streams/cuda"
+)
+
+// TestRecordInsideOfWork lets another stream wait for half of what work launches.
+func TestRecordInsideOfWork(t *testing.T) {
+	onEachOpen(t, func(t *testing.T, d *cuda.Device) {
+		const n = 1 << 16
+		first, second, mem, got := stream(t, d), stream(t, d), memory(t, d, 2*n), locked(t, d, n)
+		half := make(chan streams.Event, 1)
+		first.Do(on(func(q *cuda.Queue) error {
+			if err := q.Fill(mem[:n], 7); err != nil {
+				return err
+			}
+			half <- q.Record()
+			return q.Fill(mem[n:], 8)
+		}))
+		second.Wait(<-half)
+		second.Do(on(func(q *cuda.Queue) error { return q.Copy(got, mem[:n]) }))
+		require.NoError(t, second.Synchronize(t.Context()))
+		require.NoError(t, first.Synchronize(t.Context()))
+		require.Equal(t, bytes.Repeat([]byte{7}, n), bytes.Clone(got))
+	})
+}
