@@ -1,6 +1,10 @@
 package executor
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/planktonml/plankton/memstats"
+)
 
 // Attr says what kind of memory an output needs. Compile infers it from the
 // node that writes the output and from all nodes that read it.
@@ -33,6 +37,17 @@ func (a Attr) String() string {
 		names = append(names, "network-compatible")
 	}
 	return strings.Join(names, "|")
+}
+
+// Kind returns the kind of memory that the flags ask for.
+func (a Attr) Kind() memstats.Kind {
+	switch {
+	case a&OnHost == 0:
+		return memstats.Device
+	case a&DeviceCompatible != 0:
+		return memstats.PageLocked
+	}
+	return memstats.Host
 }
 
 // Backend is where a node works.

@@ -24,6 +24,9 @@ func (k Kind) String() string {
 	return fmt.Sprintf("Kind(%d)", uint8(k))
 }
 
+// MarshalText writes what String returns.
+func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
 // Allocator is where memory comes from. Its methods are called from several
 // goroutines.
 type Allocator interface {

@@ -35,7 +35,8 @@ func (b *Buffer) Reserve(p *Pool, n int) error {
 }
 
 // grow gives the old memory back first: the buffer's contents are not kept, and
-// both together might not fit into a budget.
+// both together might not fit into a budget. What it gets may be an idle block that
+// is larger.
 func (b *Buffer) grow(p *Pool, n int) error {
 	n = max(scaled(n, p.currentRules().growth(p.opt.Kind)), b.floor, b.least)
 	b.drop()

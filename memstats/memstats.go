@@ -11,9 +11,10 @@
 //
 // A buffer grows when it is too small, by a factor beyond what is asked for if
 // the Rules say so. Page-locked and device memory never shrinks, since giving it
-// back makes the whole device wait. Host memory may, but not request by
-// request: samples differ in size, and a buffer that followed each of them would
-// allocate for each. Its user calls Buffer.Fit when it knows what is enough, such
+// back makes the whole device wait: a pool keeps it for whoever asks next, and gives
+// idle blocks back only when its gate or its allocator refuses more. Host memory
+// may shrink, but not request by request: samples differ in size, and a buffer that
+// followed each of them would allocate for each. Its user calls Buffer.Fit when it knows what is enough, such
 // as the largest sample of many; the buffer is given up if that is below the shrink
 // threshold. One that was presized (Buffer.Reserve) keeps that size.
 //

@@ -3,6 +3,7 @@ package memstats
 import (
 	"errors"
 	"math"
+	"slices"
 	"sync"
 	"testing"
 	"unsafe"
@@ -88,6 +89,7 @@ func TestGrowthFactors(t *testing.T) {
 		resize(t, &b, p, 101)
 		require.Equal(t, c.want, b.Reserved(), c.kind)
 		b.Free()
+		p.Trim()
 		require.NoError(t, leaks.Check())
 	}
 }
@@ -117,6 +119,7 @@ func TestShrinking(t *testing.T) {
 			resize(t, &b, p, 1)
 			require.Equal(t, c.want, b.Reserved())
 			b.Free()
+			p.Trim()
 			require.NoError(t, leaks.Check())
 		})
 	}
@@ -173,13 +176,19 @@ func TestBuffersProperty(t *testing.T) {
 						blocks++
 					}
 				}
-				require.EqualValues(t, sum, p.Stats().Live)
-				require.Len(t, checked.Live(), blocks)
+				s := p.Stats()
+				require.EqualValues(t, sum, s.Live-s.Idle)
+				if p.opt.Kind == Host {
+					require.Zero(t, s.Idle)
+					require.Len(t, checked.Live(), blocks)
+				}
+				require.LessOrEqual(t, len(checked.Live()), len(buffers))
 			},
 		})
 		for i := range buffers {
 			buffers[i].Free()
 		}
+		p.Trim()
 		require.NoError(t, checked.Check())
 		require.Zero(t, p.Stats().Live)
 	})
@@ -278,6 +287,140 @@ func TestABudgetIsNeverExceeded(t *testing.T) {
 	wg.Wait()
 	require.LessOrEqual(t, budget.Peak(), int64(1000))
 	require.Zero(t, budget.Used())
+}
+
+// Memory that is not the host's stays with its pool when it is freed, and goes when
+// room is wanted.
+func TestIdleMemory(t *testing.T) {
+	for _, kind := range []Kind{PageLocked, Device} {
+		checked := NewChecked(Heap{})
+		budget := NewBudget(1000)
+		p, err := NewPool(PoolOptions{Kind: kind, Allocator: checked, Gate: budget})
+		require.NoError(t, err)
+		alloc := func(n int) []byte {
+			mem, err := p.Alloc(n)
+			require.NoError(t, err)
+			require.Len(t, mem, n)
+			return mem
+		}
+		small, large := alloc(100), alloc(300)
+		p.Free(small)
+		p.Free(large)
+		require.Equal(t, Stats{Live: 400, Peak: 400, Idle: 400, Allocations: 2}, p.Stats())
+		require.EqualValues(t, 400, budget.Used())
+		again := alloc(90)
+		require.Same(t, unsafe.SliceData(small), unsafe.SliceData(again), "the smallest that fits")
+		require.Equal(t, Stats{Live: 400, Peak: 400, Idle: 300, Allocations: 2}, p.Stats())
+		p.Free(again)
+
+		larger := alloc(400)
+		require.Equal(t, Stats{Live: 500, Peak: 500, Idle: 100, Allocations: 3}, p.Stats(), "it replaces the largest")
+		most := alloc(600)
+		require.Equal(t, Stats{Live: 1000, Peak: 1000, Allocations: 4}, p.Stats(), "the budget needed the other")
+		_, err = p.Alloc(1)
+		var over *BudgetError
+		require.ErrorAs(t, err, &over)
+		require.Equal(t, BudgetError{Need: 1, Used: 1000, Limit: 1000}, *over)
+		p.Free(larger)
+		require.NoError(t, p.Take(400), "what is held beside needs room as well")
+		p.Give(400)
+		p.Free(most)
+		require.EqualValues(t, 600, p.Trim())
+		require.Zero(t, p.Trim())
+		require.Zero(t, budget.Used())
+		require.NoError(t, checked.Check())
+	}
+}
+
+// scarce is an allocator with so many bytes.
+type scarce struct{ left int }
+
+func (s *scarce) Alloc(n int) ([]byte, error) {
+	if n > s.left {
+		return nil, errors.New("no memory")
+	}
+	s.left -= n
+	return Heap{}.Alloc(n)
+}
+
+func (s *scarce) Free(mem []byte) { s.left += len(mem) }
+
+func TestIdleMemoryGoesWhenTheAllocatorRefuses(t *testing.T) {
+	p, err := NewPool(PoolOptions{Kind: Device, Allocator: &scarce{left: 100}})
+	require.NoError(t, err)
+	var blocks [3][]byte
+	for i, n := range []int{20, 30, 40} {
+		blocks[i], err = p.Alloc(n)
+		require.NoError(t, err)
+	}
+	for _, mem := range blocks {
+		p.Free(mem)
+	}
+	mem, err := p.Alloc(90) // replacing the block of 40 is not enough
+	require.NoError(t, err)
+	require.Equal(t, Stats{Live: 90, Peak: 140, Allocations: 4}, p.Stats())
+	p.Free(mem)
+	_, err = p.Alloc(101)
+	require.ErrorContains(t, err, "101 bytes of device memory: no memory")
+	require.Zero(t, p.Stats().Live)
+}
+
+// Whatever is asked for and freed, what fits beside what is in use is there, the
+// budget is kept, there are never more blocks than were in use at a time, and no
+// two users share a byte.
+func TestIdleMemoryProperty(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		checked := NewChecked(Heap{})
+		budget := NewBudget(rapid.Int64Range(0, 3000).Draw(t, "budget"))
+		p, err := NewPool(PoolOptions{Kind: rapid.SampledFrom([]Kind{PageLocked, Device}).Draw(t, "kind"), Allocator: checked, Gate: budget})
+		require.NoError(t, err)
+		var blocks [][]byte
+		used, most := 0, 0
+		t.Repeat(map[string]func(*rapid.T){
+			"alloc": func(t *rapid.T) {
+				n := rapid.IntRange(1, 1000).Draw(t, "n")
+				mem, err := p.Alloc(n)
+				if err != nil {
+					var over *BudgetError
+					require.ErrorAs(t, err, &over)
+					require.Greater(t, int64(used+n), budget.Limit())
+					return
+				}
+				require.Len(t, mem, n)
+				for i := range mem {
+					mem[i] = byte(n)
+				}
+				blocks = append(blocks, mem)
+				used += cap(mem)
+				most = max(most, len(blocks))
+			},
+			"free": func(t *rapid.T) {
+				if len(blocks) == 0 {
+					t.Skip("nothing to free")
+				}
+				i := rapid.IntRange(0, len(blocks)-1).Draw(t, "block")
+				for _, x := range blocks[i] {
+					require.Equal(t, byte(len(blocks[i])), x)
+				}
+				used -= cap(blocks[i])
+				p.Free(blocks[i])
+				blocks = slices.Delete(blocks, i, i+1)
+			},
+			"": func(t *rapid.T) {
+				s := p.Stats()
+				require.EqualValues(t, used, s.Live-s.Idle)
+				require.Equal(t, budget.Used(), s.Live)
+				require.LessOrEqual(t, budget.Peak(), budget.Limit())
+				require.LessOrEqual(t, len(checked.Live()), most)
+			},
+		})
+		for _, mem := range blocks {
+			p.Free(mem)
+		}
+		p.Trim()
+		require.NoError(t, checked.Check())
+		require.Zero(t, budget.Used())
+	})
 }
 
 func TestCheckedNamesWhatIsWrong(t *testing.T) {

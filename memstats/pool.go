@@ -18,13 +18,18 @@ type Gate interface {
 // Pool hands out memory of one kind and counts what is held. The zero
 // value is a pool of Go memory with the default rules and no bound. A Pool must
 // not be copied.
+//
+// A pool of page-locked or device memory keeps what is freed, for whoever asks
+// next, until it has to make room: for a larger block, or because its gate or its
+// allocator refuses more. Trim gives it all back, and must come last.
 type Pool struct {
 	opt  PoolOptions
 	gate Gate  // nil: no bound
 	root *Pool // whose rules and counts this one has; nil: its own
+	idle idle
 
-	rules                   atomic.Pointer[Rules] // nil: the default
-	live, peak, allocations atomic.Int64
+	rules                          atomic.Pointer[Rules] // nil: the default
+	live, peak, spare, allocations atomic.Int64
 }
 
 // PoolOptions configures a Pool.
@@ -93,20 +98,26 @@ func (p *Pool) SetRules(r Rules) error {
 type Stats struct {
 	Live        int64 // bytes held now
 	Peak        int64 // the most that Live has been
-	Allocations int64 // how often buffers were allocated
+	Idle        int64 // of Live: bytes of page-locked or device memory that are kept for later
+	Allocations int64 // how often memory was allocated
 }
 
 // Stats returns the counts of now.
 func (p *Pool) Stats() Stats {
 	p = p.base()
-	return Stats{Live: p.live.Load(), Peak: p.peak.Load(), Allocations: p.allocations.Load()}
+	return Stats{Live: p.live.Load(), Peak: p.peak.Load(), Idle: p.spare.Load(), Allocations: p.allocations.Load()}
 }
 
 // Take counts n > 0 bytes that are held beside the pool's buffers, such as by a
-// decoder, after asking the gate for them.
+// decoder, after asking the gate for them. If it refuses, it is asked again when
+// what is idle has been given back.
 func (p *Pool) Take(n int64) error {
 	if p.gate != nil {
-		if err := p.gate.Take(n); err != nil {
+		err := p.gate.Take(n)
+		if err != nil && p.Trim() > 0 {
+			err = p.gate.Take(n)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -128,30 +139,77 @@ func (p *Pool) Give(n int64) {
 	}
 }
 
-// alloc returns n bytes; they count until free.
+// Alloc implements Allocator: the pool's own allocator, counted and bounded. The
+// slice may have a larger capacity, all of which is its own. n must be positive.
+func (p *Pool) Alloc(n int) ([]byte, error) {
+	mem, err := p.alloc(n)
+	if err != nil {
+		return nil, err
+	}
+	return mem[:n], nil
+}
+
+// Free implements Allocator. Nothing may be using the memory, nor work on a device
+// that is still on its way.
+func (p *Pool) Free(mem []byte) { p.free(mem[:cap(mem)]) }
+
+// Trim gives back what is idle, and returns how many bytes that was.
+func (p *Pool) Trim() (n int64) {
+	for _, mem := range p.idle.takeAll() {
+		n += int64(len(mem))
+		p.drop(mem)
+	}
+	return n
+}
+
+// alloc returns at least n bytes; they count until free.
 func (p *Pool) alloc(n int) ([]byte, error) {
+	mem, fits := p.idle.take(n)
+	if fits {
+		p.base().spare.Add(-int64(len(mem)))
+		return mem, nil
+	}
+	if mem != nil {
+		p.drop(mem)
+	}
 	if err := p.Take(int64(n)); err != nil {
 		return nil, err
 	}
-	var mem []byte
-	var err error
-	if p.opt.Allocator == nil {
-		mem, err = Heap{}.Alloc(n)
-	} else {
-		mem, err = p.opt.Allocator.Alloc(n)
+	var from Allocator = Heap{}
+	if p.opt.Allocator != nil {
+		from = p.opt.Allocator
+	}
+	mem, err := from.Alloc(n)
+	if err != nil && p.Trim() > 0 {
+		mem, err = from.Alloc(n)
 	}
 	if err != nil {
 		p.Give(int64(n))
 		return nil, fmt.Errorf("memstats: %d bytes of %s memory: %w", n, p.opt.Kind, err)
 	}
 	p.base().allocations.Add(1)
-	return mem, nil
+	return mem[:n:n], nil
 }
 
 func (p *Pool) free(mem []byte) {
 	if p.opt.Kind != Device {
 		Poison(mem)
 	}
+	if p.opt.Kind == Host {
+		p.giveBack(mem)
+		return
+	}
+	p.base().spare.Add(int64(len(mem)))
+	p.idle.keep(mem)
+}
+
+// drop gives back a block that is idle no more.
+func (p *Pool) drop(mem []byte) {
+	p.base().spare.Add(-int64(len(mem)))
+	p.giveBack(mem)
+}
+
+func (p *Pool) giveBack(mem []byte) {
 	if p.opt.Allocator != nil {
 		p.opt.Allocator.Free(mem)
 	}

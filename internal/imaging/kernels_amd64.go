@@ -20,6 +20,8 @@ type shuffle struct {
 }
 
 const (
+	cacheLine = 64
+
 	group    = 2 * lane
 	tapWords = 2 * group
 	noSample = 0x80808080 // shuffles to zero
@@ -127,6 +129,9 @@ func canStream(dst []float32, w int) bool {
 // fence orders what was written past the caches before what follows: the processor may delay such writes beyond
 // the ordinary ones by which the memory is handed over.
 func fence() { fenceSSE() }
+
+// touch takes a whole number of lines, and a piece of one more.
+func touch(mem []byte) { touchSSE(unsafe.SliceData(mem), len(mem)+cacheLine-1) }
 
 func toRGB(y, cb, cr []float32) {
 	n := whole(len(y), 8)

@@ -1105,6 +1105,23 @@ narrow_done:
 	VZEROUPPER
 	RET
 
+// func touchSSE(mem *byte, n int)
+// Requires: MMX+
+TEXT ·touchSSE(SB), NOSPLIT, $0-16
+	MOVQ mem+0(FP), AX
+	MOVQ n+8(FP), CX
+
+lines:
+	CMPQ       CX, $+64
+	JLT        lines_done
+	PREFETCHT0 (AX)
+	ADDQ       $0x40, AX
+	SUBQ       $+64, CX
+	JMP        lines
+
+lines_done:
+	RET
+
 // func split3AVX2(a *byte, b *byte, c *byte, src *byte, n int)
 // Requires: AVX
 TEXT ·split3AVX2(SB), NOSPLIT, $0-40

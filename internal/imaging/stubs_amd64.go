@@ -78,6 +78,11 @@ func affineAVX2(dst *float32, src *float32, n int, scale float32, bias float32)
 //go:noescape
 func affineBytesAVX2(dst *float32, src *byte, n int, scale float32, bias float32)
 
+// touchSSE asks for n bytes to be brought into the caches.
+//
+//go:noescape
+func touchSSE(mem *byte, n int)
+
 // split3AVX2 takes n pixels of three bytes, a multiple of 16, apart.
 //
 //go:noescape

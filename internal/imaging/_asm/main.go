@@ -21,6 +21,7 @@ func main() {
 	toBytes()
 	affine()
 	affineBytes()
+	touch()
 	split3()
 	join3()
 	joinFloats()
@@ -464,6 +465,18 @@ func affineBytes() {
 	loop("wide", n, 32, body(4))
 	loop("narrow", n, 8, body(1))
 	VZEROUPPER()
+	RET()
+}
+
+func touch() {
+	TEXT("touchSSE", NOSPLIT, "func(mem *byte, n int)")
+	Pragma("noescape")
+	Doc("touchSSE asks for n bytes to be brought into the caches.")
+	mem, n := Load(Param("mem"), GP64()), Load(Param("n"), GP64())
+	loop("lines", n, 64, func() {
+		PREFETCHT0(Mem{Base: mem})
+		ADDQ(U8(64), mem)
+	})
 	RET()
 }
 
