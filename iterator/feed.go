@@ -41,16 +41,16 @@ func spent(plan *shard.Plan, epoch int64) bool {
 	return epoch >= shard.MaxDALIEpochs && plan.Config().Mode == shard.DALI
 }
 
-// Sample implements pipeline.Feed. A reader that does not drive goes through
+// AppendBatch implements pipeline.Feed. A reader that does not drive goes through
 // its own epochs at the pace of the driver's steps.
-func (f *feed) Sample(reader int, epoch, step int64, row int) (int64, bool) {
+func (f *feed) AppendBatch(dst []int64, reader int, epoch, step int64) []int64 {
 	plan := f.plan
 	if other := f.part.others[reader]; other != nil {
 		total := epoch*plan.Steps(epoch) + step
 		plan = other
 		epoch, step = total/plan.Steps(0), total%plan.Steps(0)
 	}
-	return plan.Sample(epoch, step, f.part.pipe.Readers()[reader].ShardID, row)
+	return plan.AppendBatch(dst, epoch, step, f.part.pipe.Readers()[reader].ShardID)
 }
 
 // sequence is the pipeline.Feed of a reader without length: one epoch, until
@@ -60,5 +60,5 @@ type sequence struct{ epoch int64 }
 // Locate implements pipeline.Feed.
 func (f sequence) Locate(seq int64) (epoch, step int64, ok bool) { return f.epoch, seq, true }
 
-// Sample implements pipeline.Feed; it is not asked for sequences.
-func (f sequence) Sample(int, int64, int64, int) (int64, bool) { return 0, false }
+// AppendBatch implements pipeline.Feed; it is not asked for sequences.
+func (f sequence) AppendBatch(dst []int64, _ int, _, _ int64) []int64 { return dst }

@@ -76,6 +76,10 @@ func (l *Loader) Options() Options { return l.opt }
 // Plan returns the plan of the epochs, nil for a sequence.
 func (l *Loader) Plan() *shard.Plan { return l.plan }
 
+// Classes returns the names of the classes by label, as the metadata of the reader
+// that drives the loader has them; nil where they have no names.
+func (l *Loader) Classes() []string { return slices.Clone(l.parts[0].reader().Meta().Classes) }
+
 // Len returns the number of batches of the epoch that the loader is in, those
 // already delivered included; after a change of the number of ranks within the
 // epoch, those since then. It is -1 for a sequence, which does not know, and 0

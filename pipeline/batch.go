@@ -2,10 +2,10 @@ package pipeline
 
 import (
 	"fmt"
+	"sync"
 	"sync/atomic"
 
 	"github.com/planktonml/plankton/executor"
-	"github.com/planktonml/plankton/memstats"
 )
 
 // Batch is one batch of a pipeline. Its memory is the pipeline's: it is valid
@@ -33,61 +33,49 @@ type Batch struct {
 	arbiter     *arbiter        // nil without a memory budget
 	idle        bool            // nobody has the batch; under arbiter.mu
 	settled     []bool          // by row: done, and not to be made again; under arbiter.mu
+	slabs       [parts]*slab    // memory of dense outputs, nil while the batch has none of a part
 	result      executor.Result // the hold on the loop's iteration
 }
 
-// batchOutput is the memory of one output: one array where the spec is dense,
-// else one tensor per row.
+// batchOutput is the memory of one output: one array where the spec is dense, a
+// part of one of the batch's slabs, else one tensor per row.
 type batchOutput struct {
 	alias    int // the first output that shows the same value
 	dense    []byte
 	rowBytes int
-	buf      memstats.Buffer
 	ragged   []Tensor
-	top      int   // bytes of the largest ragged row since rows were last shrunk
-	uses     int   // of the batch since then
-	shape    []int // with the batch dimension first
+	mu       sync.Mutex // guards the buffers of ragged rows while workers make them
+	top      int        // bytes of the largest ragged row since rows were last shrunk
+	uses     int        // of the batch since then
+	shape    []int      // with the batch dimension first
 }
 
 func (o *batchOutput) row(i int) []byte { return o.dense[i*o.rowBytes : (i+1)*o.rowBytes] }
 
-func newBatch(r *hostRegion) (*Batch, error) {
+func newBatch(r *hostRegion, slot int) (*Batch, error) {
 	p, n := r.p, r.p.opt.BatchSize
 	b := &Batch{
-		p: p, consumer: &r.consumer, arbiter: r.arbiter, outs: make([]batchOutput, len(p.outputs)),
+		p: p, slot: slot, consumer: &r.consumer, arbiter: r.arbiter, outs: make([]batchOutput, len(p.outputs)),
 		ids: make([]int64, n), mask: make([]bool, n), errs: make([]*SampleError, n),
 	}
+	own, err := p.newSlab(ofBatch, r.use(ofBatch, slot))
+	if err != nil {
+		return nil, err
+	}
+	own.lend(b)
 	for i, out := range p.outputs {
 		o := &b.outs[i]
-		o.alias = i
-		for j := range p.outputs[:i] {
-			if p.outputs[j].value == out.value {
-				o.alias = j
-				break
-			}
-		}
+		o.alias = p.alias(i)
 		o.shape = append([]int{n}, out.spec.Shape...)
 		if out.spec.Dense() {
 			o.rowBytes = out.spec.rowBytes()
-			var err error
-			if o.alias != i && b.onDevice(i) { // the host could not copy it
-				o.dense = b.outs[o.alias].dense
-				continue
-			}
-			if o.dense, err = o.buf.Resize(p.poolOf(out.kind), n*o.rowBytes); err != nil {
-				b.free()
-				return nil, err
-			}
-		} else {
-			var err error
-			if o.ragged, err = r.newRagged(p.hints[out.value]); err != nil {
-				b.free()
-				return nil, err
-			}
+		} else if o.ragged, err = r.newRagged(p.hints[out.value]); err != nil {
+			b.free()
+			return nil, err
 		}
 	}
 	if r.arbiter != nil {
-		b.settled = make([]bool, n)
+		b.settled, b.idle = make([]bool, n), true
 	}
 	return b, nil
 }
@@ -115,20 +103,20 @@ func (r *hostRegion) newRagged(hint int) ([]Tensor, error) {
 }
 
 func (b *Batch) free() {
+	b.slabs[ofBatch].free()
 	for i := range b.outs {
-		b.outs[i].buf.Free()
 		for j := range b.outs[i].ragged {
 			b.outs[i].ragged[j].buf.Free()
 		}
 	}
 }
 
-// begin readies the batch for another use.
+// begin readies the batch for another use, but for the memory of its rows, which is
+// trim's business.
 func (b *Batch) begin(seq, epoch, step int64) {
 	b.seq, b.epoch, b.step = seq, epoch, step
 	b.valid, b.bad = 0, 0
 	clear(b.errs)
-	b.trim()
 }
 
 // void makes a row not valid: zero, or empty where the output is ragged.
@@ -136,7 +124,7 @@ func (b *Batch) void(row int) {
 	b.mask[row] = false
 	for i := range b.outs {
 		o := &b.outs[i]
-		if b.onDevice(i) { // its operator comes later, and sees the mask
+		if b.p.batchMade(i) { // its operator comes later, and sees the mask
 			continue
 		}
 		if o.dense != nil {
@@ -154,7 +142,7 @@ func (b *Batch) void(row int) {
 func (b *Batch) replace(row, from int) {
 	for i := range b.outs {
 		o := &b.outs[i]
-		if b.onDevice(i) {
+		if b.p.batchMade(i) {
 			continue
 		}
 		if o.dense != nil {
@@ -203,7 +191,8 @@ func (b *Batch) nearestGood(row int) int {
 }
 
 // Retain keeps the batch from being used again until Release is called once
-// more. It occupies one of the pipeline's PrefetchDepth + 1 batches meanwhile.
+// more. It occupies one of the pipeline's PrefetchDepth + 1 batches meanwhile,
+// of DevicePrefetchDepth + 1 where that is set.
 func (b *Batch) Retain() { b.refs.Add(1) }
 
 // Release gives the batch back; a loop over an epoch does it by itself. It may
@@ -216,12 +205,17 @@ func (b *Batch) Release() {
 		res := b.result // the batch may be in use again before Release returns
 		b.consumer.released(b)
 		b.tell(b.p.opt.Events.BatchReleased)
-		b.consumer.held.Add(-1)
 		b.poison()
+		b.returnSlab(ofDevice)
 		if b.arbiter != nil {
 			b.arbiter.returned(b)
 		}
 		res.Release()
+		// Last of all: from here on a Reset in another goroutine may end the run.
+		b.consumer.held.Add(-1)
+		if b.arbiter != nil {
+			b.arbiter.wake()
+		}
 	}
 }
 

@@ -26,6 +26,9 @@ type BatchOp struct {
 	// Config tells operators of the same name apart in Pipeline.Fingerprint: all
 	// that decides what the operator makes of its inputs, as text.
 	Config string
+	// Moves says that each output is the input of the same number, in other memory.
+	// Pipeline.Fingerprint then is as if the operator were not there.
+	Moves bool
 
 	// New makes the operator's kernel. It is called once per loader.
 	New func() (BatchKernel, error)
@@ -66,6 +69,9 @@ func (g *Graph) AddBatch(op BatchOp) []Value {
 	if len(op.Inputs) == 0 {
 		g.Fail(op.Name, errors.New("it has no input"))
 	}
+	if op.Moves && len(op.Inputs) != len(op.Outputs) {
+		g.Fail(op.Name, fmt.Errorf("it moves %d inputs to %d outputs; BatchOp.Moves is for as many", len(op.Inputs), len(op.Outputs)))
+	}
 	if !g.checkInputs(op.Name, op.Inputs...) {
 		return vs
 	}
@@ -96,13 +102,11 @@ func (g *Graph) AddBatch(op BatchOp) []Value {
 type batchNode struct {
 	op      *BatchOp
 	in, out []int
-	after   []int // the batch nodes that make inputs
 }
 
 // takeBatchOps moves the operators for whole batches from the graph to the
 // pipeline. Values that only they use become outputs that nobody sees.
 func (p *Pipeline) takeBatchOps(g *Graph) {
-	maker := map[int]int{} // batch node by value
 	place := func(v int) int {
 		for i, o := range p.outputs {
 			if o.value == v {
@@ -121,76 +125,57 @@ func (p *Pipeline) takeBatchOps(g *Graph) {
 		b := batchNode{op: n.batch}
 		for _, v := range n.in {
 			b.in = append(b.in, place(v))
-			if m, ok := maker[v]; ok {
-				b.after = append(b.after, m)
-			}
 		}
 		for _, v := range n.out {
 			b.out = append(b.out, place(v))
-			maker[v] = len(p.batchOps)
 		}
 		p.batchOps = append(p.batchOps, b)
 	}
 }
 
-// addBatchOps adds the pipeline's operators for whole batches to the program,
-// behind the region, and a last node that is finished when they are. It returns
-// the output that says whether there was a batch.
-func (r *hostRegion) addBatchOps(g *executor.Graph, region executor.Output) (executor.Output, error) {
-	if len(r.p.batchOps) == 0 {
-		return region, nil
+// endBatch is the kernel of the last node: the operators for whole batches are
+// done.
+func (r *hostRegion) endBatch(_ context.Context, c *executor.Call) error {
+	c.Set(0, c.In(0))
+	if c.In(0).Bool() {
+		b := r.batches[c.Slot()]
+		b.settle()
+		r.watch.tell(b)
+		b.tell(r.p.opt.Events.BatchFinished)
 	}
-	all := []executor.Output{region}
-	for i := range r.p.batchOps {
-		n := &r.p.batchOps[i]
-		kernel, err := n.op.New()
-		if err != nil {
-			return region, &BuildError{Op: n.op.Name, Err: err}
-		}
-		in := []executor.Output{region}
-		for _, m := range n.after {
-			in = append(in, all[m+1])
-		}
-		node := g.Add(fmt.Sprintf("%s#%d", n.op.Name, i), executor.Op{
-			Run: r.batchKernel(i, kernel), Outputs: 1, Order: executor.Serial, Expensive: true,
-			Backend: n.op.Backend, Command: n.op.Command,
-		}, in...)
-		all = append(all, node.Out(0))
-	}
-	last := g.Add("batch", executor.Op{Outputs: 1, Run: func(_ context.Context, c *executor.Call) error {
-		c.Set(0, c.In(0))
-		if c.In(0).Bool() {
-			r.batches[c.Slot()].settle()
-		}
-		return nil
-	}}, all...)
-	return last.Out(0), nil
+	return nil
 }
 
 // batchKernel returns the node's kernel of an operator for whole batches.
-func (r *hostRegion) batchKernel(i int, kernel BatchKernel) executor.KernelFunc {
+func (r *hostRegion) batchKernel(i int) (executor.KernelFunc, error) {
 	n, counts := &r.p.batchOps[i], &r.batchCounts[i]
+	kernel, err := n.op.New()
+	if err != nil {
+		return nil, err
+	}
 	type work struct {
 		in, out []BatchTensor
 		issue   func(*streams.Context) error
 	}
 	slots := make([]work, r.p.slots())
-	tensors := func(b *Batch, places []int) (ts []BatchTensor) {
+	tensors := func(ts []BatchTensor, b *Batch, places []int) []BatchTensor {
 		for _, i := range places {
 			ts = append(ts, BatchTensor{Spec: r.p.outputs[i].spec, Mask: b.mask, Data: b.outs[b.outs[i].alias].dense})
 		}
 		return ts
 	}
 	return func(_ context.Context, c *executor.Call) error {
-		c.Set(0, c.In(0))
+		tell(c, c.In(0).Bool())
 		if !c.In(0).Bool() {
 			return nil
 		}
-		w := &slots[c.Slot()]
+		w, b := &slots[c.Slot()], r.batches[c.Slot()]
+		w.in, w.out = tensors(w.in[:0], b, n.in), tensors(w.out[:0], b, n.out)
 		if w.issue == nil {
-			b := r.batches[c.Slot()]
-			w.in, w.out = tensors(b, n.in), tensors(b, n.out)
 			w.issue = func(sc *streams.Context) error {
+				if sc != nil {
+					r.watch.called(sc, b.slot, i)
+				}
 				began := now()
 				err := kernel.Run(sc, w.in, w.out)
 				counts.done(b, w.out, began, err)
@@ -202,7 +187,7 @@ func (r *hostRegion) batchKernel(i int, kernel BatchKernel) executor.KernelFunc 
 		}
 		c.Issue(w.issue)
 		return nil
-	}
+	}, nil
 }
 
 // settle ends the work of operators for whole batches: rows that are not valid

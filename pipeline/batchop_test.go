@@ -152,6 +152,9 @@ func TestMistakesWithBatchOperators(t *testing.T) {
 		"pipeline: b: BatchOp.New is missing": func(g *Graph, v Value) Value {
 			return g.AddBatch(BatchOp{Name: "b", Inputs: []Value{v}, Outputs: out})[0]
 		},
+		"pipeline: b: it moves 1 inputs to 2 outputs; BatchOp.Moves is for as many": func(g *Graph, v Value) Value {
+			return g.AddBatch(BatchOp{Name: "b", Inputs: []Value{v}, Outputs: append(out, out...), New: pass, Moves: true})[0]
+		},
 		"pipeline: b: it has no input": func(g *Graph, v Value) Value {
 			return g.AddBatch(BatchOp{Name: "b", Outputs: out, New: pass})[0]
 		},
@@ -161,6 +164,27 @@ func TestMistakesWithBatchOperators(t *testing.T) {
 		},
 		"pipeline: square: input 0 is made for whole batches; operators for single samples come before": func(g *Graph, v Value) Value {
 			return square(g, g.AddBatch(BatchOp{Name: "b", Inputs: []Value{v}, Outputs: out, New: pass})[0], nil)
+		},
+		"pipeline: varying: input 0 is made for whole batches; operators for single samples come before": func(g *Graph, v Value) Value {
+			return g.Varying(g.AddBatch(BatchOp{Name: "b", Inputs: []Value{v}, Outputs: out, New: pass})[0])
+		},
+		"pipeline: b: input 0 is made for whole batches; operators for single samples come before": func(g *Graph, v Value) Value {
+			g.Add(Op{Name: "b", Inputs: []Value{g.WholeBatch(v)}, New: func() (Kernel, error) { return nil, nil }})
+			return v
+		},
+		"pipeline: if: input 0 is made for whole batches; operators for single samples come before": func(g *Graph, v Value) Value {
+			g.If(g.WholeBatch(v), func() []Value { return nil }, func() []Value { return nil })
+			return v
+		},
+		"pipeline: if: result 0 is made for whole batches; branches and loops are for single samples and come before": func(g *Graph, v Value) Value {
+			whole := g.WholeBatch(v)
+			g.If(v, func() []Value { return []Value{whole} }, func() []Value { return []Value{v} })
+			return v
+		},
+		"pipeline: while: input 0 is made for whole batches; operators for single samples come before": func(g *Graph, v Value) Value {
+			whole := g.AddBatch(BatchOp{Name: "b", Inputs: []Value{g.WholeBatch(v)}, Outputs: out, New: pass}) // which can take it
+			g.While(whole, func(vs []Value) Value { return v }, func(vs []Value) []Value { return vs })
+			return v
 		},
 		"pipeline: b: an operator for whole batches cannot be in a branch or loop": func(g *Graph, v Value) Value {
 			g.If(v, func() []Value { return g.AddBatch(BatchOp{Name: "b", Inputs: []Value{v}, Outputs: out, New: pass}) }, func() []Value { return nil })

@@ -43,7 +43,7 @@ import (
 // it is finished.
 type arbiter struct {
 	r     *hostRegion
-	fixed int64 // bytes of dense outputs
+	fixed int64 // bytes of dense outputs, page-locked ones included
 	free  *memstats.Budget
 	share int64 // bytes of scratch that a worker may keep from sample to sample
 
@@ -76,7 +76,8 @@ var errGaveUp = errors.New("the sample gives its memory to an older one and is m
 
 func newArbiter(r *hostRegion) *arbiter {
 	p := r.p
-	a := &arbiter{r: r, fixed: p.denseBytes(), claims: make([]claim, p.maxWorkers()), again: map[int64]bool{}, kept: map[int64][]Tensor{}}
+	fixed, _ := p.denseBytes()
+	a := &arbiter{r: r, fixed: fixed, claims: make([]claim, p.maxWorkers()), again: map[int64]bool{}, kept: map[int64][]Tensor{}}
 	a.free = memstats.NewBudget(p.opt.MemoryBudget - a.fixed)
 	a.share = a.free.Limit() / int64(2*len(a.claims))
 	a.changed.L = &a.mu
@@ -84,17 +85,6 @@ func newArbiter(r *hostRegion) *arbiter {
 	a.oneByOne = a.sequence && slices.ContainsFunc(p.outputs, func(o output) bool { return !o.spec.Dense() })
 	a.reset()
 	return a
-}
-
-// denseBytes returns what the dense outputs of all batches take of the host.
-func (p *Pipeline) denseBytes() int64 {
-	var n int64
-	for i, o := range p.outputs {
-		if o.spec.Dense() && o.kind != memstats.Device {
-			n += int64(p.opt.BatchSize) * int64(p.outputs[i].spec.rowBytes())
-		}
-	}
-	return n * int64(p.slots())
 }
 
 // reset readies the arbiter for a run from batch 0 on. The workers are parked.
@@ -106,6 +96,11 @@ func (a *arbiter) reset() {
 	}
 	a.next, a.lent, a.fresh, a.failure = 0, 0, -1, nil
 	clear(a.again)
+	for _, b := range a.r.batches {
+		if b != nil {
+			b.idle = true
+		}
+	}
 	for sample := range a.kept {
 		a.forget(sample)
 	}
@@ -240,7 +235,7 @@ func (a *arbiter) take(worker int, n int64) error {
 			c.want = n
 			a.changed.Broadcast() // an older one may now be the last that waits
 		}
-		if moved, err := a.settle(c); err != nil {
+		if moved, err := a.settle(worker); err != nil {
 			return err
 		} else if !moved {
 			a.changed.Wait()
@@ -258,9 +253,10 @@ func (a *arbiter) olderWaits(sample int64) bool {
 	return false
 }
 
-// settle does what can be done for a sample that waits while no other one moves.
-// It reports whether it is worth trying again at once.
-func (a *arbiter) settle(c *claim) (moved bool, err error) {
+// settle does what can be done for a worker's sample that waits while no other one
+// moves. It reports whether it is worth trying again at once.
+func (a *arbiter) settle(worker int) (moved bool, err error) {
+	c := &a.claims[worker]
 	others := false
 	for i := range a.claims {
 		switch o := &a.claims[i]; {
@@ -294,9 +290,7 @@ func (a *arbiter) settle(c *claim) (moved bool, err error) {
 		c.yield = true
 		return true, nil
 	}
-	ragged := a.raggedBytes()
-	alone := a.free.Used() - ragged
-	if alone+c.want > a.free.Limit() {
+	if alone := a.r.workers[worker].reserved(); alone+c.want > a.free.Limit() {
 		return false, a.explain(&memstats.BudgetError{Need: c.want, Used: alone, Limit: a.free.Limit()})
 	}
 	seq := c.sample / int64(a.r.p.opt.BatchSize)
@@ -361,22 +355,6 @@ func (a *arbiter) revoke(sample int64) (any bool) {
 		}
 	}
 	return any
-}
-
-// raggedBytes returns what the ragged rows of all batches hold, and what was kept
-// for samples that gave up.
-func (a *arbiter) raggedBytes() (n int64) {
-	for _, b := range a.r.batches {
-		if b != nil {
-			n += b.raggedBytes()
-		}
-	}
-	for _, tensors := range a.kept {
-		for i := range tensors {
-			n += int64(tensors[i].buf.Reserved())
-		}
-	}
-	return n
 }
 
 // forget frees what was kept for a sample.

@@ -17,14 +17,6 @@ func (a *arbiter) set(flag *bool, to bool) {
 	a.mu.Unlock()
 }
 
-// use notes that the batch of a slot is to be made.
-func (a *arbiter) use(slot int, b *Batch) {
-	a.mu.Lock()
-	a.r.batches[slot] = b
-	b.idle = false
-	a.mu.Unlock()
-}
-
 // void is Batch.void, for a row whose memory may be wanted by others.
 func (a *arbiter) void(b *Batch, row int) {
 	a.mu.Lock()
@@ -32,11 +24,16 @@ func (a *arbiter) void(b *Batch, row int) {
 	a.mu.Unlock()
 }
 
-// armed notes that the rows of a batch can be made.
+// armed notes that the rows of a batch can be made. Until then the batch is idle, so
+// that at any time what it has left from earlier can be freed.
 func (a *arbiter) armed(c call) {
 	a.mu.Lock()
-	clear(c.batch.settled)
-	*a.r.call(c.batch.seq) = c
+	b := c.batch
+	a.r.batches[b.slot] = b
+	b.idle = false
+	b.trim()
+	clear(b.settled)
+	*a.r.call(b.seq) = c
 	a.mu.Unlock()
 }
 
@@ -69,6 +66,13 @@ func (a *arbiter) returned(b *Batch) {
 	a.mu.Lock()
 	a.lent--
 	b.idle = true
+	a.changed.Broadcast()
+	a.mu.Unlock()
+}
+
+// wake has samples that wait look again at what the consumer holds.
+func (a *arbiter) wake() {
+	a.mu.Lock()
 	a.changed.Broadcast()
 	a.mu.Unlock()
 }

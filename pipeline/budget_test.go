@@ -161,7 +161,8 @@ func TestABudgetChangesNothingButTheMemory(t *testing.T) {
 		if !ragged {
 			most = 0
 		}
-		least := largest + most + blobs(t, o, n, ragged, size, beside).denseBytes()
+		dense, _ := blobs(t, o, n, ragged, size, beside).denseBytes()
+		least := largest + most + dense
 		o.MemoryBudget = rapid.Int64Range(least, 2*least).Draw(t, "budget")
 		checked := memstats.NewChecked(memstats.Heap{})
 		o.Allocator = checked
@@ -229,6 +230,33 @@ func TestABatchThatCannotFit(t *testing.T) {
 	require.Equal(t, 1, over.Held)
 	require.ErrorContains(t, err, "release them first")
 	b.Release()
+}
+
+// What a batch has left can be freed while the next one in its place is being begun.
+func TestMemoryOfABatchThatIsBegun(t *testing.T) {
+	begun, made := make(chan struct{}), make(chan struct{})
+	o := Options{BatchSize: 2, Workers: 1, PrefetchDepth: 1, MemoryBudget: 3500}
+	o.Events.BatchBegun = func(e BatchEvent) {
+		if e.Step == 2 { // in the place of batch 0
+			close(begun)
+			<-made
+		}
+	}
+	o.Events.BatchMade = func(e BatchEvent) {
+		if e.Step == 1 {
+			close(made)
+		}
+	}
+	size := func(i int32) int32 {
+		if i == 3 { // the sample that needs what batch 0 has left
+			<-begun
+		}
+		return 1000
+	}
+	r := runner(t, blobs(t, o, 6, true, size, func(int) int64 { return 0 }), 6)
+	rows, err := drain(t, r, t, func(*Batch) {})
+	require.NoError(t, err)
+	require.Len(t, rows, 6)
 }
 
 // What a sequence has delivered is not asked for again.
@@ -307,7 +335,8 @@ func TestBudgetsThatCannotBe(t *testing.T) {
 	}{
 		{Options{MemoryBudget: -1}, "MemoryBudget is -1"},
 		{Options{BytesPerSample: -1}, "BytesPerSample -1; they must not be negative"},
-		{Options{MemoryBudget: 90}, "MemoryBudget is 90 bytes, but the dense outputs of 3 batches alone take 96"},
+		{Options{MemoryBudget: 90}, "square: the dense outputs of all batches in flight count against MemoryBudget: 96 bytes do not fit into the memory budget of 90 with 0 in use; raise it to at least 96"},
+		{Options{DeviceMemoryBudget: -1}, "DeviceMemoryBudget -1"},
 		{Options{BytesPerSampleHint: map[string][]int{"resize": {1}}}, `BytesPerSampleHint names "resize", but the operators that run are ["reader" "square"]`},
 		{Options{BytesPerSampleHint: map[string][]int{"square": {1, 2}}}, `BytesPerSampleHint has 2 sizes for "square", which has 1 outputs`},
 		{Options{BytesPerSampleHint: map[string][]int{"square": {-1}}}, `BytesPerSampleHint of "square" is -1`},

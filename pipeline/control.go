@@ -51,6 +51,8 @@ func (g *Graph) inside(name string, define func() []Value) ([]Value, bool) {
 			g.Fail(name, fmt.Errorf("result %d belongs to another pipeline", i))
 		case !g.values[v.id].block.holds(g.block):
 			g.Fail(name, fmt.Errorf("result %d was made in another branch or loop", i))
+		case v.ofBatches():
+			g.Fail(name, fmt.Errorf("result %d is made for whole batches; branches and loops are for single samples and come before", i))
 		}
 	}
 	return vs, g.err == nil
@@ -83,7 +85,7 @@ func (g *Graph) belong(nodes ...int) {
 // the samples that take it. Values made in a branch cannot be used outside of it.
 func (g *Graph) If(pred Value, then, otherwise func() []Value) []Value {
 	const name = "if"
-	if !g.checkInputs(name, pred) {
+	if !g.checkSamples(name, pred) {
 		return nil
 	}
 	if n := elements(pred.Spec().Shape); n != 1 {
@@ -128,7 +130,7 @@ func (g *Graph) If(pred Value, then, otherwise func() []Value) []Value {
 // the extents change from iteration to iteration, start with Varying.
 func (g *Graph) While(vars []Value, cond func(vars []Value) Value, body func(vars []Value) []Value) []Value {
 	const name = "while"
-	if !g.checkInputs(name, vars...) {
+	if !g.checkSamples(name, vars...) {
 		return make([]Value, len(vars))
 	}
 	first := g.control(name, move, vars, nil)
@@ -168,7 +170,7 @@ func (g *Graph) While(vars []Value, cond func(vars []Value) Value, body func(var
 // Varying returns v as a value whose extents may differ from sample to sample.
 func (g *Graph) Varying(v Value) Value {
 	const name = "varying"
-	if !g.checkInputs(name, v) {
+	if !g.checkSamples(name, v) {
 		return Value{}
 	}
 	spec := v.Spec()
@@ -185,7 +187,7 @@ func (g *Graph) Varying(v Value) Value {
 // newValue returns a value that a node makes.
 func (g *Graph) newValue(spec Spec, node int) Value {
 	g.values = append(g.values, value{spec: spec, node: node, block: g.block})
-	return Value{g, len(g.values) - 1}
+	return Value{g: g, id: len(g.values) - 1}
 }
 
 // checkInputs reports whether values can be used where the definition is now.
@@ -204,6 +206,20 @@ func (g *Graph) checkInputs(name string, vs ...Value) bool {
 	}
 	return g.err == nil
 }
+
+// checkSamples is checkInputs for what works on single samples.
+func (g *Graph) checkSamples(name string, vs ...Value) bool {
+	g.checkInputs(name, vs...)
+	for i, v := range vs {
+		if g.err == nil && v.ofBatches() {
+			g.Fail(name, fmt.Errorf("input %d is made for whole batches; operators for single samples come before", i))
+		}
+	}
+	return g.err == nil
+}
+
+// ofBatches reports whether a value is for whole batches.
+func (v Value) ofBatches() bool { return v.whole || v.g.values[v.id].batch }
 
 // either returns what is known of a value that is like a or like b.
 func either(a, b Spec) (Spec, error) {

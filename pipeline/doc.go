@@ -26,7 +26,8 @@
 //
 // Control flow is per sample: Graph.If and Graph.While. Operators that work on
 // whole batches, on the host or on a device's streams, come behind the others:
-// Graph.AddBatch.
+// Graph.AddBatch. Options.HostPrefetchDepth and DevicePrefetchDepth say how far both parts
+// run ahead, each of the one behind it.
 //
 // # Outputs
 //

@@ -3,6 +3,8 @@ package pipeline
 import (
 	"errors"
 	"fmt"
+
+	"github.com/planktonml/plankton/memstats"
 )
 
 var (
@@ -40,6 +42,20 @@ func (e *SampleError) Error() string {
 }
 func (e *SampleError) Unwrap() error { return e.Err }
 
+// MemoryError is memory for a dense output that could not be had when a run began,
+// or under Autotune, when it needed one batch more.
+type MemoryError struct {
+	Op    string        // the operator or reader that makes the output, as in Pipeline.ExecutorStatistics
+	Kind  memstats.Kind // of the memory
+	Bytes int64         // for a batch
+	Err   error         // of the allocator or the budget; it knows how much is free
+}
+
+func (e *MemoryError) Error() string {
+	return fmt.Sprintf("pipeline: %d bytes of %s memory for a batch of %q: %v; lower BatchSize or the prefetch depth, or free memory", e.Bytes, e.Kind, e.Op, e.Err)
+}
+func (e *MemoryError) Unwrap() error { return e.Err }
+
 // BatchBudgetError is a batch whose samples do not fit into Options.MemoryBudget
 // together, or not beside batches that the consumer holds while it waits for this
 // one. It ends the run, whatever Options.OnError says.
@@ -56,7 +72,7 @@ func (e *BatchBudgetError) Error() string {
 }
 func (e *BatchBudgetError) Unwrap() error { return e.Err }
 
-// PanicError is a panic in an operator or reader, caught by the worker.
+// PanicError is a panic in an operator or reader, which fails a sample.
 type PanicError struct {
 	Value any
 	Stack []byte

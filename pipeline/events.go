@@ -11,6 +11,10 @@ type EventListener struct {
 	// last row is done.
 	BatchBegun, BatchMade func(BatchEvent)
 
+	// BatchFinished is called when the operators for whole batches are done with
+	// it, where there are any.
+	BatchFinished func(BatchEvent)
+
 	// BatchDelivered is called when the consumer gets a batch, BatchReleased
 	// when it has given it back. Between them runs its step.
 	BatchDelivered, BatchReleased func(BatchEvent)
@@ -19,6 +23,11 @@ type EventListener struct {
 	// of every sample is taken, also where operators are so cheap that
 	// otherwise only some samples' is.
 	Operator func(OperatorEvent)
+
+	// Stream is called for every operator that has worked on a batch on a stream of
+	// Options.Device, when all of the batch's have, before BatchFinished. With it the
+	// streams record up to two events more for each.
+	Stream func(StreamEvent)
 
 	// WorkerWaited is called after a worker had to wait for a free batch.
 	WorkerWaited func(WaitEvent)
@@ -40,7 +49,7 @@ type BatchEvent struct {
 // OperatorEvent is an operator's work on one sample.
 type OperatorEvent struct {
 	Start    time.Time
-	Duration time.Duration
+	Duration time.Duration // for an operator on a device the time of the call on the host; see StreamEvent
 	Waited   time.Duration // the part of Duration in which it waited for its turn or for memory
 	Operator int           // its place in Stats.Operators
 	Worker   int           // -1 for an operator that works on whole batches
@@ -49,6 +58,26 @@ type OperatorEvent struct {
 	Row      int   // -1 for an operator that works on whole batches
 	Bytes    int64 // of the result
 	Failed   bool
+}
+
+// StreamEvent is an operator's work on one batch on a stream of a device.
+//
+// Where Measured is set, Waited and Duration are those of the device's events
+// (streams.Event.Elapsed), and Start is too, carried over to the host's clock by
+// what is certain: that work begins after it is issued, and ends before the host
+// learns of it. Where a device cannot tell, Start is when the operator's function
+// was called on the host, Duration lasts until the host learned that the work had
+// completed, and Waited is 0.
+type StreamEvent struct {
+	Operator    int // its place in Stats.Operators
+	Stream      int // in the order in which the pipeline made its streams, from 0
+	Epoch, Step int64
+	Slot        int
+	Issued      time.Time     // when the host put it on the stream
+	Waited      time.Duration // just before Start: the stream waited for other streams
+	Start       time.Time
+	Duration    time.Duration
+	Measured    bool
 }
 
 // WaitEvent is a worker's wait for a free batch.

@@ -20,7 +20,8 @@ const kernels = "kernels/1 " + runtime.GOARCH + engine
 // equal fingerprints make bit-equal samples of equal data.
 //
 // It says nothing of the data (Reader.Meta does), of batch size, shards and the
-// order of samples, or of workers and prefetching. A Go function that is an
+// order of samples, of workers and prefetching, or of where values are: operators
+// that only move them (BatchOp.Moves) are left out. A Go function that is an
 // operator is only told apart by its name and Op.Config.
 func (p *Pipeline) Fingerprint() []string { return slices.Clone(p.fingerprint) }
 
@@ -31,23 +32,56 @@ func (g *Graph) fingerprint() []string {
 		kernels,
 		fmt.Sprintf("seed=%d exact_rgb=%t on_error=%s", g.opt.Seed, g.opt.ExactRGB, g.opt.OnError),
 	}
+	n := g.numbering()
 	for i := range g.nodes {
-		lines = append(lines, g.describe(&g.nodes[i]))
+		if !g.nodes[i].moves() {
+			lines = append(lines, g.describe(&g.nodes[i], n))
+		}
 	}
 	for _, o := range g.outputs {
-		lines = append(lines, fmt.Sprintf("output %s = v%d", o.name, o.value))
+		lines = append(lines, fmt.Sprintf("output %s = v%d", o.name, n.values[o.value]))
 	}
 	return lines
 }
 
+// numbering is the numbers of values and nodes as if no operator moved values.
+type numbering struct{ values, nodes []int }
+
+func (g *Graph) numbering() numbering {
+	n := numbering{make([]int, len(g.values)), make([]int, len(g.nodes)+1)}
+	from := map[int]int{} // what was moved, by where it is now
+	for i := range g.nodes {
+		n.nodes[i+1] = n.nodes[i] + 1
+		if node := &g.nodes[i]; node.moves() {
+			n.nodes[i+1]--
+			for j, v := range node.out {
+				from[v] = node.in[j]
+			}
+		}
+	}
+	next := 0
+	for v := range n.values {
+		if origin, ok := from[v]; ok {
+			n.values[v] = n.values[origin]
+			continue
+		}
+		n.values[v] = next
+		next++
+	}
+	return n
+}
+
+// moves reports whether the outputs are the inputs, elsewhere.
+func (n *node) moves() bool { return n.batch != nil && n.batch.Moves }
+
 // describe writes a node as in "v3 float32 CHW 3×8×8 = normalise v2: mean=0".
-func (g *Graph) describe(n *node) string {
+func (g *Graph) describe(n *node, as numbering) string {
 	var b strings.Builder
 	for i, v := range n.out {
 		if i > 0 {
 			b.WriteString(", ")
 		}
-		fmt.Fprintf(&b, "v%d %s", v, g.values[v].spec)
+		fmt.Fprintf(&b, "v%d %s", as.values[v], g.values[v].spec)
 	}
 	if len(n.out) > 0 {
 		b.WriteString(" = ")
@@ -57,13 +91,13 @@ func (g *Graph) describe(n *node) string {
 	}
 	b.WriteString(n.op.Name)
 	for _, v := range n.in {
-		fmt.Fprintf(&b, " v%d", v)
+		fmt.Fprintf(&b, " v%d", as.values[v])
 	}
 	if n.op.Config != "" {
 		fmt.Fprintf(&b, ": %s", n.op.Config)
 	}
 	if n.target >= 0 {
-		fmt.Fprintf(&b, ", then to node %d", n.target)
+		fmt.Fprintf(&b, ", then to node %d", as.nodes[n.target])
 	}
 	return b.String()
 }

@@ -28,8 +28,9 @@ type Graph struct {
 // the pipeline runs. The zero Value means "none": an option that takes a Value
 // then has its default.
 type Value struct {
-	g  *Graph
-	id int
+	g     *Graph
+	id    int
+	whole bool // WholeBatch
 }
 
 // Set reports whether v is a value.
@@ -160,12 +161,7 @@ func (g *Graph) Add(op Op) []Value {
 	if op.New == nil {
 		g.Fail(op.Name, errors.New("Op.New is missing"))
 	}
-	g.checkInputs(op.Name, op.Inputs...)
-	for i, v := range op.Inputs {
-		if g.err == nil && g.values[v.id].batch {
-			g.Fail(op.Name, fmt.Errorf("input %d is made for whole batches; operators for single samples come before", i))
-		}
-	}
+	g.checkSamples(op.Name, op.Inputs...)
 	for _, v := range op.Inputs {
 		n.in = append(n.in, v.id)
 	}
@@ -188,6 +184,13 @@ func (g *Graph) add(n node) []Value {
 	n.block, n.target = g.block, -1
 	g.nodes = append(g.nodes, n)
 	return vs
+}
+
+// WholeBatch returns v for use by operators for whole batches and Output alone,
+// as if one of them had made it.
+func (g *Graph) WholeBatch(v Value) Value {
+	v.whole = true
+	return v
 }
 
 // Output makes v a part of every batch under the given name.

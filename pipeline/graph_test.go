@@ -74,7 +74,7 @@ func TestBuildErrorsNameWhatIsWrong(t *testing.T) {
 			g.Read(ReaderOptions{Name: "train"}, numbers{n: 1})
 		}, "train: two readers have this name"},
 		{"shuffled sequence", Options{}, func(g *Graph) { g.ReadSequence(ReaderOptions{Shuffle: true}, count{}) },
-			"reader: a sequence has no length: it cannot be shuffled, sharded or padded; use a Source with random access"},
+			"reader: a sequence has no length: it cannot be shuffled, sharded, padded or split; use a Source with random access"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.opt.BatchSize == 0 {

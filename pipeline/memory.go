@@ -143,23 +143,12 @@ func (b *Batch) freeRows() {
 	}
 }
 
-// raggedBytes returns what the ragged outputs hold.
-func (b *Batch) raggedBytes() (n int64) {
-	for i := range b.outs {
-		for row := range b.outs[i].ragged {
-			n += int64(b.outs[i].ragged[row].buf.Reserved())
-		}
-	}
-	return n
-}
-
 // shrinkEvery is how many uses of a batch decide on the size of its ragged rows.
 const shrinkEvery = 16
 
-// trim lets the rows of ragged outputs shrink to the largest of all rows in the
-// last uses of the batch. Samples of mixed sizes meet rows of all sizes, so a row
-// that followed its own samples would be allocated over and over; this way only
-// rows that are larger than any recent sample are.
+// trim readies ragged outputs for another use. Their rows shrink to the largest of
+// all rows in the last uses of the batch: memory that is larger than any recent
+// sample is given up, and none is allocated over and over for samples of mixed sizes.
 func (b *Batch) trim() {
 	for i := range b.outs {
 		o := &b.outs[i]
@@ -168,6 +157,7 @@ func (b *Batch) trim() {
 		}
 		for row := range o.ragged {
 			o.top = max(o.top, len(o.ragged[row].data))
+			o.ragged[row].taken = false
 		}
 		if o.uses++; o.uses < shrinkEvery {
 			continue

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"sync"
 	"text/tabwriter"
+
+	"github.com/planktonml/plankton/memstats"
 )
 
 // MemoryStatistics says, per operator and output, how much memory samples
@@ -23,8 +25,10 @@ type OperatorMemory struct {
 	MaxReal     []int64 `json:"max_real_memory_size"`     // what the largest sample took so far
 	Reserved    []int64 `json:"reserved_memory_size"`     // what the buffers hold
 	MaxReserved []int64 `json:"max_reserved_memory_size"` // what the largest buffer held so far
-	Beside      int64   `json:"beside_memory_size"`       // what kernels hold beside, such as decoders: Sample.Reserve
-	MaxBeside   int64   `json:"max_beside_memory_size"`   // the most of one worker so far
+
+	Kind      []memstats.Kind `json:"memory_kind"`            // of the memory: page-locked or of the device where operators for whole batches ask for it
+	Beside    int64           `json:"beside_memory_size"`     // what kernels hold beside, such as decoders: Sample.Reserve
+	MaxBeside int64           `json:"max_beside_memory_size"` // the most of one worker so far
 
 	presizable []bool // by output: its buffer follows a hint
 }
@@ -51,6 +55,27 @@ func (u *bufferUse) addTo(o *OperatorMemory, i int) {
 	o.MaxReserved[i] = max(o.MaxReserved[i], u.maxReserved)
 }
 
+// newMemoryUses returns those of slabs, by part; none unless the pipeline counts
+// memory.
+func (p *Pipeline) newMemoryUses() (uses [parts][]*memoryUse) {
+	if p.opt.EnableMemoryStats {
+		for of := range uses {
+			for range p.slabCount(part(of)) {
+				uses[of] = append(uses[of], p.newMemoryUse())
+			}
+		}
+	}
+	return uses
+}
+
+// use returns the counts of a slab, nil if there are none.
+func (r *hostRegion) use(of part, i int) *memoryUse {
+	if !r.p.opt.EnableMemoryStats {
+		return nil
+	}
+	return r.uses[of][i]
+}
+
 // newMemoryUse returns nil unless the pipeline counts memory.
 func (p *Pipeline) newMemoryUse() *memoryUse {
 	if !p.opt.EnableMemoryStats {
@@ -73,21 +98,37 @@ func (u *memoryUse) note(w *worker) {
 	}
 }
 
-// noteBatch counts what a batch holds when its rows are done.
-func (u *memoryUse) noteBatch(b *Batch) {
+// noteDense counts a dense output of a batch, which has the size that it needs
+// from the beginning, with so many bytes in a row and in all. First is the first
+// output that shows the value: a batch may be allocated again when a run could not
+// begin.
+func (u *memoryUse) noteDense(value, row, all int, first bool) {
+	if u == nil {
+		return
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	v := &u.values[value]
+	if first {
+		*v = bufferUse{}
+	}
+	v.real, v.reserved = v.real+int64(all), v.reserved+int64(all)
+	v.maxReal, v.maxReserved = int64(row), int64(row)
+}
+
+// noteRagged counts what the ragged outputs of a batch hold when its rows are done.
+func (u *memoryUse) noteRagged(b *Batch) {
+	if u == nil {
+		return
+	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for i := range b.outs {
 		o := &b.outs[i]
-		if o.alias != i {
+		if o.alias != i || o.ragged == nil {
 			continue
 		}
 		v := &u.values[b.p.outputs[i].value]
-		if o.dense != nil {
-			row, all := int64(o.rowBytes), int64(len(o.dense))
-			*v = bufferUse{all, row, all, row}
-			continue
-		}
 		v.real, v.reserved = 0, 0
 		for row := range o.ragged {
 			real, reserved := int64(len(o.ragged[row].data)), int64(o.ragged[row].buf.Reserved())
@@ -124,9 +165,9 @@ func (p *Pipeline) ExecutorStatistics() MemoryStatistics {
 		r.addBatches(&m, p.nodes[i].out)
 		all = append(all, m)
 	}
-	for i := range p.batchOps {
+	for i, name := range p.batchOpNames() {
 		out := p.valuesOf(p.batchOps[i].out)
-		m := p.newOperatorMemory(p.batchOps[i].op.Name, out)
+		m := p.newOperatorMemory(name, out)
 		r.addBatches(&m, out)
 		all = append(all, m)
 	}
@@ -137,29 +178,25 @@ func (p *Pipeline) newOperatorMemory(name string, values []int) OperatorMemory {
 	n := len(values)
 	m := OperatorMemory{
 		Name: name, Real: make([]int64, n), MaxReal: make([]int64, n), Reserved: make([]int64, n), MaxReserved: make([]int64, n),
-		presizable: make([]bool, n),
+		Kind: make([]memstats.Kind, n), presizable: make([]bool, n),
 	}
 	for i, v := range values {
-		m.presizable[i] = !p.denseOutput(v)
+		m.Kind[i], m.presizable[i] = memstats.Host, true
+		for _, o := range p.outputs {
+			if o.value == v && o.spec.Dense() { // which has the size that it needs from the beginning
+				m.Kind[i], m.presizable[i] = o.kind, false
+			}
+		}
 	}
 	return m
 }
 
-// denseOutput reports whether a value is a row of a dense output, which has the
-// size that it needs from the beginning.
-func (p *Pipeline) denseOutput(value int) bool {
-	for _, o := range p.outputs {
-		if o.value == value && o.spec.Dense() {
-			return true
-		}
-	}
-	return false
-}
-
 // addBatches adds the figures of values that are outputs.
 func (r *hostRegion) addBatches(m *OperatorMemory, values []int) {
-	for _, u := range r.uses {
-		u.addTo(m, values)
+	for _, uses := range r.uses {
+		for _, u := range uses {
+			u.addTo(m, values)
+		}
 	}
 }
 
@@ -197,10 +234,10 @@ func (s MemoryStatistics) Hint() string {
 func (s MemoryStatistics) String() string {
 	var b strings.Builder
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "operator\toutput\treal\tmax real\treserved\tmax reserved\tbeside\tmax beside")
+	fmt.Fprintln(t, "operator\toutput\tmemory\treal\tmax real\treserved\tmax reserved\tbeside\tmax beside")
 	for _, o := range s {
 		for i := range o.Real {
-			fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t%d\t", o.Name, i, o.Real[i], o.MaxReal[i], o.Reserved[i], o.MaxReserved[i])
+			fmt.Fprintf(t, "%s\t%d\t%s\t%d\t%d\t%d\t%d\t", o.Name, i, o.Kind[i], o.Real[i], o.MaxReal[i], o.Reserved[i], o.MaxReserved[i])
 			if i == 0 {
 				fmt.Fprintf(t, "%d\t%d\n", o.Beside, o.MaxBeside)
 			} else {

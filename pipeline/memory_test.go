@@ -196,6 +196,31 @@ func TestABatchAfterItsRelease(t *testing.T) {
 	}
 }
 
+// An output whose samples have no element is an empty array, not a ragged output.
+func TestAnOutputWithoutElements(t *testing.T) {
+	p, err := New(Options{BatchSize: 2, MemoryBudget: 1000}, func(g *Graph) {
+		g.Output("nothing", g.Add(Op{
+			Name: "nothing", Inputs: g.Read(ReaderOptions{}, numbers{n: 3}), Outputs: []Spec{{DType: Uint8, Shape: []int{0, 3}}},
+			New: func() (Kernel, error) {
+				return KernelFunc(func(_ *Sample, _, out []*Tensor) error {
+					_, err := out[0].Resize(0, 3)
+					return err
+				}), nil
+			},
+		})[0])
+	})
+	require.NoError(t, err)
+	r := runner(t, p, 3)
+	for range 2 {
+		b, err := r.Next(t.Context())
+		require.NoError(t, err)
+		require.True(t, b.Dense("nothing"))
+		require.Empty(t, b.Bytes("nothing"))
+		require.Equal(t, []int{2, 0, 3}, b.Shape("nothing"))
+		b.Release()
+	}
+}
+
 func ExampleMemoryStatistics() {
 	p, err := New(Options{BatchSize: 4, Workers: 1, EnableMemoryStats: true}, func(g *Graph) {
 		v := g.Read(ReaderOptions{Name: "train"}, numbers{n: 8})[0]

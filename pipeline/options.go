@@ -14,8 +14,17 @@ import (
 type Options struct {
 	BatchSize     int    // samples in a batch; at least 1
 	Workers       int    // goroutines that make samples; default GOMAXPROCS
-	PrefetchDepth int    // batches made ahead of the one in use; default 2
+	PrefetchDepth int    // batches made ahead of the one in use; default 2, or HostPrefetchDepth + 1 + DevicePrefetchDepth
 	Seed          uint64 // of shuffling and random operators; default 0
+
+	// HostPrefetchDepth and DevicePrefetchDepth are prefetch depths for the two parts
+	// of a pipeline with mixed or device operators: how many batches the sample region
+	// makes ahead of the one that the operators for whole batches are at, and how many
+	// those make ahead of the one in use. The memory between the parts is there
+	// HostPrefetchDepth + 1 times, that behind them DevicePrefetchDepth + 1 times, which
+	// is also how many batches the consumer may hold. Give both or none, without
+	// PrefetchDepth, Autotune and Concurrency. Results do not depend on them.
+	HostPrefetchDepth, DevicePrefetchDepth int
 
 	// ExactRGB decodes pictures as libjpeg-turbo does, to the bit, and resizes
 	// them in RGB as NVIDIA DALI does, to one level. By default operators that
@@ -41,14 +50,19 @@ type Options struct {
 	// MaxBadShare does the same for a share of the samples delivered so far,
 	// judged after each batch; 0 means no cap.
 	MaxBadShare float64
-	// MemoryBudget bounds the bytes that the pipeline's buffers hold, those of
-	// decoders included; 0 is no bound. The pipeline slows down instead of
-	// exceeding it, and may read and process a sample more than once for that. A
-	// sample that cannot fit fails with a *memstats.BudgetError in its
-	// *SampleError, a batch that cannot ends the run with a *BatchBudgetError. What
-	// the Go runtime needs beside live memory is the program's to bound
+	// MemoryBudget bounds the bytes that the pipeline's buffers hold of the host,
+	// page-locked ones and those of decoders included; 0 is no bound. The pipeline
+	// slows down instead of exceeding it, and may read and process a sample more than
+	// once for that. A sample that cannot fit fails with a *memstats.BudgetError in
+	// its *SampleError, a batch that cannot ends the run with a *BatchBudgetError.
+	// What the Go runtime needs beside live memory is the program's to bound
 	// (debug.SetMemoryLimit); see docs/memory.md.
 	MemoryBudget int64
+	// DeviceMemoryBudget bounds the bytes that the pipeline's batches hold of the
+	// memory of Device; 0 is no bound. They are the same for all batches, so it is New
+	// that refuses what does not fit, with a *memstats.BudgetError in a *BuildError
+	// that names the operator.
+	DeviceMemoryBudget int64
 	// BytesPerSample is what every buffer for a sample is presized to;
 	// BytesPerSampleHint the same for the outputs of single operators, by their
 	// names in Pipeline.ExecutorStatistics: one size for all outputs of an operator,
@@ -122,7 +136,11 @@ func (o Options) withDefaults() Options {
 	if o.Workers == 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
 	}
-	if o.PrefetchDepth == 0 {
+	switch {
+	case o.PrefetchDepth != 0:
+	case o.depths():
+		o.PrefetchDepth = o.HostPrefetchDepth + 1 + o.DevicePrefetchDepth
+	default:
 		o.PrefetchDepth = 2
 	}
 	if o.Autotune != nil {
@@ -138,12 +156,18 @@ func (o Options) validate() error {
 		return fmt.Errorf("BatchSize is %d; it must be at least 1", o.BatchSize)
 	case o.Workers < 1:
 		return fmt.Errorf("Workers is %d; it must be at least 1, or 0 for GOMAXPROCS", o.Workers)
+	case o.HostPrefetchDepth < 0 || o.DevicePrefetchDepth < 0 || o.depths() && min(o.HostPrefetchDepth, o.DevicePrefetchDepth) == 0:
+		return fmt.Errorf("HostPrefetchDepth is %d and DevicePrefetchDepth %d; give both, at least 1, or none", o.HostPrefetchDepth, o.DevicePrefetchDepth)
+	case o.depths() && o.PrefetchDepth != o.HostPrefetchDepth+1+o.DevicePrefetchDepth:
+		return fmt.Errorf("PrefetchDepth is %d beside HostPrefetchDepth %d and DevicePrefetchDepth %d; leave it out, or leave them out", o.PrefetchDepth, o.HostPrefetchDepth, o.DevicePrefetchDepth)
 	case o.PrefetchDepth < 1:
 		return fmt.Errorf("PrefetchDepth is %d; it must be at least 1, or 0 for the default", o.PrefetchDepth)
+	case o.depths() && (o.Autotune != nil || o.Concurrency != executor.ConcurrencyFull):
+		return fmt.Errorf("HostPrefetchDepth and DevicePrefetchDepth are fixed and their parts run at the same time; leave Autotune and Concurrency out")
 	case int(o.OnError) >= len(errorPolicies):
 		return fmt.Errorf("OnError is %d; it must be Fail, Skip or Replace", o.OnError)
-	case o.MemoryBudget < 0 || o.BytesPerSample < 0:
-		return fmt.Errorf("MemoryBudget is %d and BytesPerSample %d; they must not be negative", o.MemoryBudget, o.BytesPerSample)
+	case o.MemoryBudget < 0 || o.DeviceMemoryBudget < 0 || o.BytesPerSample < 0:
+		return fmt.Errorf("MemoryBudget is %d, DeviceMemoryBudget %d and BytesPerSample %d; they must not be negative", o.MemoryBudget, o.DeviceMemoryBudget, o.BytesPerSample)
 	case o.MaxBad < 0 || o.MaxBadShare < 0 || o.MaxBadShare > 1:
 		return fmt.Errorf("MaxBad is %d and MaxBadShare %g; they must be at least 0, the share at most 1", o.MaxBad, o.MaxBadShare)
 	}
@@ -157,7 +181,7 @@ func (o Options) validate() error {
 // "batch 64, 2 workers, prefetch 2, seed 1, on error fail".
 func (o Options) String() string {
 	o = o.withDefaults()
-	s := fmt.Sprintf("batch %d, %d workers, prefetch %d, seed %d, on error %s", o.BatchSize, o.Workers, o.PrefetchDepth, o.Seed, o.OnError)
+	s := fmt.Sprintf("batch %d, %d workers, prefetch %s, seed %d, on error %s", o.BatchSize, o.Workers, o.prefetch(), o.Seed, o.OnError)
 	if o.ExactRGB {
 		s += ", exact RGB"
 	}

@@ -70,8 +70,10 @@ func New(o Options, define func(*Graph)) (*Pipeline, error) {
 	if slices.ContainsFunc(p.readers, func(r *Reader) bool { return r.Source == nil }) {
 		p.grain = 1
 	}
-	if err := p.placeOutputs(); err != nil {
-		return nil, err
+	for _, check := range []func() error{p.checkDepths, p.placeOutputs, p.checkBudgets} {
+		if err := check(); err != nil {
+			return nil, err
+		}
 	}
 	if err := errors.Join(p.setMemory(), p.setAffinity()); err != nil {
 		return nil, &BuildError{Op: "options", Err: err}
@@ -186,7 +188,8 @@ func (p *Pipeline) output(name string) int {
 	return slices.IndexFunc(p.outputs[:p.shown], func(o output) bool { return o.name == name })
 }
 
-// Memory returns what the pipeline's buffers hold.
+// Memory returns what the pipeline's buffers hold of the host's ordinary memory;
+// MemoryOf tells of the other kinds.
 func (p *Pipeline) Memory() memstats.Stats { return p.pool.Stats() }
 
 // String lists the operators as they run and the outputs, a line each.

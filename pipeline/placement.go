@@ -10,23 +10,27 @@ import (
 )
 
 // placeOutputs decides in what memory the outputs of a batch lie. Where
-// Options.Device has memory of its own, what mixed and device operators write is
-// there, and what they read of the sample region is page-locked.
+// Options.Device has memory of its own, that is what the executor infers from the
+// edges of the program: what mixed and device operators write is on the device, and
+// what they read of the host is page-locked.
 func (p *Pipeline) placeOutputs() error {
 	if _, ok := p.opt.Device.(accel.Memory); !ok {
 		return nil
 	}
-	for _, n := range p.batchOps {
-		if n.op.Backend == executor.Host {
-			continue
-		}
-		for _, i := range n.in {
-			if !p.batchMade(i) {
-				p.place(i, memstats.PageLocked)
-			}
-		}
-		for _, i := range n.out {
-			p.place(i, memstats.Device)
+	program, err := p.compile(idleKernels())
+	if err != nil {
+		return err
+	}
+	place := func(node string, output, to int) {
+		attr, _ := program.Attr(node, output)
+		p.place(to, attr.Kind())
+	}
+	for i, o := range p.readOfRegion() {
+		place(regionNode, 1+i, o)
+	}
+	for i, n := range p.batchOps {
+		for j, o := range n.out {
+			place(p.opNode(i), j, o)
 		}
 	}
 	for _, n := range p.batchOps {
@@ -56,6 +60,13 @@ func newDevicePools(device streams.Device, rules *memstats.Rules) (map[memstats.
 	return pools, nil
 }
 
+// trim gives back the memory of Options.Device that was freed.
+func (p *Pipeline) trim() {
+	for _, pool := range p.devicePools {
+		pool.Trim()
+	}
+}
+
 // place puts all outputs that show the value of output i in one kind of memory.
 func (p *Pipeline) place(i int, kind memstats.Kind) {
 	for j := range p.outputs {
@@ -73,8 +84,9 @@ func (p *Pipeline) poolOf(kind memstats.Kind) *memstats.Pool {
 	return p.devicePools[kind]
 }
 
-// MemoryOf returns what the pipeline's buffers of one kind hold: Host, or on
-// Options.Device, PageLocked and Device.
+// MemoryOf returns what the pipeline's buffers of one kind hold: Host, which is what
+// Memory returns, or with an Options.Device that has memory of its own, PageLocked and
+// Device.
 func (p *Pipeline) MemoryOf(kind memstats.Kind) memstats.Stats {
 	if pool := p.poolOf(kind); pool != nil {
 		return pool.Stats()
@@ -84,6 +96,12 @@ func (p *Pipeline) MemoryOf(kind memstats.Kind) memstats.Stats {
 
 // onDevice reports whether the host cannot reach the output.
 func (b *Batch) onDevice(i int) bool { return b.p.outputs[i].kind == memstats.Device }
+
+// OnDevice reports whether an output is in the memory of Options.Device.
+func (p *Pipeline) OnDevice(name string) bool {
+	i := p.output(name)
+	return i >= 0 && p.outputs[i].kind == memstats.Device
+}
 
 // OnDevice reports whether an output is in the memory of Options.Device: what
 // Bytes and the typed methods return are then an address and a length, whose

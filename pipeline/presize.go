@@ -35,10 +35,6 @@ func (p *Pipeline) setMemory() error {
 	if p.devicePools, err = newDevicePools(o.Device, rules); err != nil {
 		return err
 	}
-	if dense := p.denseBytes(); o.MemoryBudget > 0 && dense > o.MemoryBudget {
-		return fmt.Errorf("MemoryBudget is %d bytes, but the dense outputs of %d batches alone take %d; raise it, or lower BatchSize or PrefetchDepth",
-			o.MemoryBudget, p.slots(), dense)
-	}
 	return p.setHints()
 }
 
@@ -78,13 +74,27 @@ func (p *Pipeline) nodeNames() []string {
 	count := map[string]int{}
 	for i := range p.nodes {
 		if n := &p.nodes[i]; n.kind == noControl {
-			names[i] = n.op.Name
-			if count[n.op.Name]++; count[n.op.Name] > 1 {
-				names[i] = fmt.Sprintf("%s#%d", n.op.Name, count[n.op.Name])
-			}
+			names[i] = numbered(n.op.Name, count)
 		}
 	}
 	return names
+}
+
+// batchOpNames returns the names of the operators for whole batches, likewise.
+func (p *Pipeline) batchOpNames() []string {
+	names := make([]string, len(p.batchOps))
+	count := map[string]int{}
+	for i := range p.batchOps {
+		names[i] = numbered(p.batchOps[i].op.Name, count)
+	}
+	return names
+}
+
+func numbered(name string, count map[string]int) string {
+	if count[name]++; count[name] > 1 {
+		return fmt.Sprintf("%s#%d", name, count[name])
+	}
+	return name
 }
 
 // resources describes the options that concern memory and processors, for
@@ -93,6 +103,9 @@ func (o *Options) resources() string {
 	var b strings.Builder
 	if o.MemoryBudget > 0 {
 		fmt.Fprintf(&b, ", at most %d bytes", o.MemoryBudget)
+	}
+	if o.DeviceMemoryBudget > 0 {
+		fmt.Fprintf(&b, ", %d of the device", o.DeviceMemoryBudget)
 	}
 	if o.SetAffinity {
 		b.WriteString(", pinned")

@@ -3,6 +3,8 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -17,9 +19,10 @@ type hostRegion struct {
 	p       *Pipeline
 	workers []*worker
 	seqs    []*turnstile // by reader, nil where it is a source
-	indices [][]int64    // by worker, by reader
+	plans   [][][]int64  // by slot of the loop, by reader: the samples of the batch's valid rows
 
 	arbiter *arbiter // nil without a memory budget
+	aheads  []*readAhead
 
 	engine   *region.Engine // nil before the first start
 	running  atomic.Bool    // the engine is there
@@ -27,13 +30,21 @@ type hostRegion struct {
 	consumer consumer
 
 	batchCounts []batchCounts // by operator for whole batches
+	watch       *streamWatch  // nil where nobody wants to know of streams
 
 	// Of the run that start began.
 	ctx   context.Context
 	feed  Feed
 	calls []call // of the batches in flight, by batch modulo slots
 
-	uses []*memoryUse // by slot; none without Options.EnableMemoryStats
+	arming sync.Mutex // between begin, in whatever goroutine makes room for a batch, and abandon
+	over   bool       // the run was abandoned; under arming
+
+	uses [parts][]*memoryUse // by part and slab, those of batches by slot; none without Options.EnableMemoryStats
+
+	// Where the parts have prefetch depths of their own:
+	slabs [parts][]*slab
+	slots [parts]*slots // of the run that start began
 }
 
 // call is an unfinished run of the region's node.
@@ -45,7 +56,7 @@ type call struct {
 }
 
 func newHostRegion(p *Pipeline) (*hostRegion, error) {
-	r := &hostRegion{p: p, seqs: make([]*turnstile, len(p.readers))}
+	r := &hostRegion{p: p, seqs: make([]*turnstile, len(p.readers)), watch: p.watchStreams()}
 	operators := p.Operators()
 	for i := range p.batchOps {
 		r.batchCounts = append(r.batchCounts, batchCounts{operator: len(operators) - len(p.batchOps) + i, hook: p.opt.Events.Operator})
@@ -58,22 +69,20 @@ func newHostRegion(p *Pipeline) (*hostRegion, error) {
 	if p.opt.MemoryBudget > 0 {
 		r.arbiter = newArbiter(r)
 	}
-	if p.opt.EnableMemoryStats {
-		for range p.slots() {
-			r.uses = append(r.uses, p.newMemoryUse())
-		}
-	}
+	r.aheads = newReadAheads(p)
+	touchers := p.touchers()
+	r.uses = p.newMemoryUses()
 	for i := range p.maxWorkers() {
 		w, err := p.newWorker(i)
 		if err != nil {
 			return nil, err
 		}
+		w.aheads, w.touchers = r.aheads, touchers
 		r.workers = append(r.workers, w)
 		if err := w.attach(r.arbiter, i); err != nil {
 			r.close()
 			return nil, err
 		}
-		r.indices = append(r.indices, make([]int64, len(p.readers)))
 	}
 	p.latest.Store(r)
 	return r, nil
@@ -81,20 +90,28 @@ func newHostRegion(p *Pipeline) (*hostRegion, error) {
 
 // start readies the region for a run from batch 0 of feed.
 func (r *hostRegion) start(ctx context.Context, feed Feed) (err error) {
-	r.ctx, r.feed = ctx, feed
+	r.ctx, r.feed, r.over = ctx, feed, false
 	if r.engine == nil {
 		slots := r.p.slots()
 		r.batches = make([]*Batch, slots)
 		for i := range r.p.opt.PrefetchDepth + 1 {
-			if r.batches[i], err = newBatch(r); err != nil {
+			if r.batches[i], err = newBatch(r, i); err != nil {
 				r.freeBatches()
 				return err
 			}
 		}
+		if err := r.newSlabs(); err != nil {
+			r.freeBatches()
+			return err
+		}
 		r.calls = make([]call, slots)
+		r.plans = make([][][]int64, slots)
+		for i := range r.plans {
+			r.plans[i] = make([][]int64, len(r.p.readers))
+		}
 		c := region.Config{
 			Workers: len(r.workers), Slots: slots, Rows: r.p.opt.BatchSize, Grain: r.p.grain,
-			Run: r.row, Finish: r.finish, Lost: r.lost,
+			Run: r.row, Ran: r.ran, Finish: r.finish, Lost: r.lost,
 		}
 		if r.p.opt.Events.WorkerWaited != nil {
 			c.Waited = r.waited
@@ -116,6 +133,10 @@ func (r *hostRegion) start(ctx context.Context, feed Feed) (err error) {
 		r.engine.SetWorkers(r.p.opt.Workers)
 		r.running.Store(true)
 	}
+	r.startSlots()
+	for _, a := range r.aheads {
+		a.start(ctx)
+	}
 	r.resume()
 	return nil
 }
@@ -124,6 +145,9 @@ func (r *hostRegion) start(ctx context.Context, feed Feed) (err error) {
 func (r *hostRegion) resume() {
 	if r.arbiter != nil {
 		r.arbiter.resume()
+	}
+	for _, a := range r.aheads {
+		a.park(false)
 	}
 	r.engine.Resume()
 	r.consumer.resumed()
@@ -134,6 +158,9 @@ func (r *hostRegion) park() {
 	if r.arbiter != nil {
 		r.arbiter.park()
 	}
+	for _, a := range r.aheads {
+		a.park(true)
+	}
 	r.engine.Park()
 	r.consumer.parked()
 }
@@ -143,33 +170,68 @@ func (r *hostRegion) park() {
 func (r *hostRegion) begin(_ context.Context, c *executor.Call) error {
 	seq := c.Root()
 	epoch, step, ok := r.feed.Locate(seq)
-	c.Set(0, executor.Bool(ok))
+	tell(c, ok)
 	if !ok {
+		if b := r.batches[c.Slot()]; b != nil {
+			b.returnSlab(ofHost)
+		}
 		c.Done(nil)
 		return nil
 	}
 	b := r.batches[c.Slot()]
 	if b == nil {
 		var err error
-		if b, err = newBatch(r); err != nil {
+		if b, err = newBatch(r, c.Slot()); err != nil {
 			return err
 		}
 	}
-	if r.arbiter != nil {
-		r.arbiter.use(c.Slot(), b)
-	} else {
-		r.batches[c.Slot()] = b
-	}
-	b.slot = c.Slot()
 	b.begin(seq, epoch, step)
+	r.plan(b)
 	b.tell(r.p.opt.Events.BatchBegun)
+	r.arming.Lock()
+	defer r.arming.Unlock()
+	if r.over {
+		if r.batches[b.slot] == nil {
+			b.free()
+		}
+		return errAbandoned
+	}
 	if r.arbiter != nil {
 		r.arbiter.armed(call{node: c, batch: b})
 	} else {
+		r.batches[c.Slot()] = b
+		b.trim()
 		*r.call(seq) = call{node: c, batch: b}
+	}
+	for _, a := range r.aheads {
+		a.begin(seq, r.plans[b.slot][a.reader])
 	}
 	r.engine.Arm()
 	return nil
+}
+
+// plan asks the feed for the samples of a batch, and marks its valid rows.
+func (r *hostRegion) plan(b *Batch) {
+	plan := r.plans[b.slot]
+	rows := len(b.ids)
+	for i := range plan {
+		plan[i] = plan[i][:0]
+		if r.seqs[i] == nil {
+			plan[i] = r.feed.AppendBatch(plan[i], i, b.epoch, b.step)
+			rows = min(rows, len(plan[i]))
+			continue
+		}
+		for row := range b.ids {
+			plan[i] = append(plan[i], b.step*int64(len(b.ids))+int64(row))
+		}
+	}
+	for i := range plan {
+		plan[i] = plan[i][:rows]
+	}
+	for row := range b.ids {
+		b.ids[row], b.mask[row] = -1, row < rows
+	}
+	copy(b.ids, plan[0])
 }
 
 func (r *hostRegion) call(seq int64) *call { return &r.calls[seq%int64(len(r.calls))] }
@@ -191,9 +253,7 @@ func (r *hostRegion) finish(seq int64) {
 // complete ends the node's run for a batch.
 func (r *hostRegion) complete(c call) {
 	c.batch.finish()
-	if r.uses != nil {
-		r.uses[c.batch.slot].noteBatch(c.batch)
-	}
+	r.use(ofBatch, c.batch.slot).noteRagged(c.batch)
 	c.batch.tell(r.p.opt.Events.BatchMade)
 	c.node.Done(c.err)
 }
@@ -209,10 +269,17 @@ func (r *hostRegion) deliver(res executor.Result) *Batch {
 
 // abandon ends what is unfinished. The engine is parked, and stays so.
 func (r *hostRegion) abandon() {
+	for _, a := range r.aheads {
+		a.stop()
+	}
+	r.arming.Lock()
+	r.over = true
 	r.engine.Reset()
-	for i, c := range r.calls {
+	calls := slices.Clone(r.calls)
+	clear(r.calls)
+	r.arming.Unlock()
+	for _, c := range calls {
 		if c.node != nil {
-			r.calls[i] = call{}
 			c.node.Done(errAbandoned)
 		}
 	}
@@ -232,6 +299,9 @@ func (r *hostRegion) restartSequences() {
 
 // close joins the workers and frees the memory.
 func (r *hostRegion) close() {
+	for _, a := range r.aheads {
+		a.stop()
+	}
 	if r.engine != nil {
 		r.engine.Close()
 	}
@@ -251,30 +321,26 @@ func (r *hostRegion) freeBatches() {
 		}
 	}
 	r.batches = nil
+	r.freeSlabs()
+	r.p.trim()
 }
 
 // row makes one row; it runs on a worker.
 func (r *hostRegion) row(worker int, seq int64, row int) {
-	w, b, idx := r.workers[worker], r.call(seq).batch, r.indices[worker]
-	b.mask[row], b.ids[row] = true, -1
-	for i := range idx {
-		if r.seqs[i] != nil {
-			idx[i] = b.step*int64(r.p.opt.BatchSize) + int64(row)
-			continue
-		}
-		index, ok := r.feed.Sample(i, b.epoch, b.step, row)
-		if !ok {
-			r.void(b, row)
-			return
-		}
-		idx[i] = index
+	w, b := r.workers[worker], r.call(seq).batch
+	for _, a := range r.aheads {
+		a.row(seq, row)
 	}
-	b.ids[row] = idx[0]
+	plan := r.plans[b.slot]
+	if row >= len(plan[0]) {
+		r.void(b, row)
+		return
+	}
 	if r.arbiter != nil && !r.arbiter.begin(w, b, row) {
 		r.engine.Again(b.seq, row)
 		return
 	}
-	err := w.run(r.ctx, b, row, idx, r.seqs)
+	err := w.run(r.ctx, b, row, plan, r.seqs)
 	if r.arbiter != nil && r.arbiter.end(w, b, row, err == nil) {
 		r.engine.Again(b.seq, row)
 		return
@@ -289,21 +355,24 @@ func (r *hostRegion) row(worker int, seq int64, row int) {
 		n := &r.p.nodes[w.at]
 		reader := max(n.reader, 0)
 		w.rec.failed()
-		r.failed(b, row, reader, idx[reader], n.op.Name, err)
+		r.failed(b, row, reader, plan[reader][row], n.op.Name, err)
 	}
 }
 
+// ran is called when a worker is done with the rows that it took at a time.
+func (r *hostRegion) ran(worker int) { r.workers[worker].rec.show() }
+
 // lost is called for a row whose operator ended the worker's goroutine.
 func (r *hostRegion) lost(worker int, seq int64, row int) {
-	w := r.workers[worker]
+	w, b := r.workers[worker], r.call(seq).batch
 	if w.rec.timing {
 		w.rec.done(nil, errGoexit)
 	}
 	w.rec.failed()
 	if r.arbiter != nil {
-		r.arbiter.end(w, r.call(seq).batch, row, false)
+		r.arbiter.end(w, b, row, false)
 	}
-	r.failed(r.call(seq).batch, row, 0, r.indices[worker][0], r.p.nodes[w.at].op.Name, errGoexit)
+	r.failed(b, row, 0, r.plans[b.slot][0][row], r.p.nodes[w.at].op.Name, errGoexit)
 }
 
 // waited is called by a worker that waited for a free batch.

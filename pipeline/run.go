@@ -274,10 +274,10 @@ func (f *fillFeed) Locate(seq int64) (epoch, step int64, ok bool) {
 	return seq / steps, seq % steps, true
 }
 
-// Sample implements Feed.
-func (f *fillFeed) Sample(reader int, epoch, step int64, row int) (int64, bool) {
+// AppendBatch implements Feed.
+func (f *fillFeed) AppendBatch(dst []int64, reader int, epoch, step int64) []int64 {
 	total, steps := epoch*f.plans[0].Steps(0)+step, f.plans[reader].Steps(0)
-	return f.plans[reader].Sample(total/steps, total%steps, f.p.readers[reader].ShardID, row)
+	return f.plans[reader].AppendBatch(dst, total/steps, total%steps, f.p.readers[reader].ShardID)
 }
 
 // sequenceFeed is the Feed of a sequence, for one epoch.
@@ -286,5 +286,5 @@ type sequenceFeed struct{ epoch int64 }
 // Locate implements Feed.
 func (f sequenceFeed) Locate(seq int64) (epoch, step int64, ok bool) { return f.epoch, seq, true }
 
-// Sample implements Feed; it is not asked for sequences.
-func (f sequenceFeed) Sample(int, int64, int64, int) (int64, bool) { return 0, false }
+// AppendBatch implements Feed; it is not asked for sequences.
+func (f sequenceFeed) AppendBatch(dst []int64, _ int, _, _ int64) []int64 { return dst }

@@ -14,11 +14,11 @@ type Feed interface {
 	// began; false when there is no such batch. It is asked for one batch after
 	// the other.
 	Locate(seq int64) (epoch, step int64, ok bool)
-	// Sample returns the index that a row of a batch reads from the reader at
-	// the given position of Pipeline.Readers; false when the row is not valid.
-	// It is asked from several goroutines at once, so it must be a pure
-	// function, and not for sequences.
-	Sample(reader int, epoch, step int64, row int) (index int64, ok bool)
+	// AppendBatch appends to dst the samples that the rows of a batch read from
+	// the reader at the given position of Pipeline.Readers, row by row; rows that
+	// get none are not valid. It is asked when the batch begins, after Locate,
+	// and not for sequences.
+	AppendBatch(dst []int64, reader int, epoch, step int64) []int64
 }
 
 // Runner runs a pipeline as its owner: it makes the batches of a feed ahead of
@@ -74,10 +74,10 @@ func (p *Pipeline) newRunner(feed Feed) (*Runner, error) {
 		return nil, err
 	}
 	r := &Runner{p: p, feed: feed, region: region}
-	r.region.consumer.tuned(setting{p.opt.Workers, p.opt.PrefetchDepth})
 	if p.opt.Autotune != nil {
 		r.tuner, r.looked = newTuner(p.opt), now()
 	}
+	r.region.consumer.tuned(setting{p.opt.Workers, r.depth()})
 	if err := r.compile(); err != nil {
 		r.Close()
 		return nil, err
@@ -85,20 +85,13 @@ func (p *Pipeline) newRunner(feed Feed) (*Runner, error) {
 	return r, nil
 }
 
-// compile makes the program of the pipeline: its sample region is one node,
-// which starts in the order of the batches and is finished by the workers; the
-// operators for whole batches come behind.
+// compile makes the executor of the pipeline's program.
 func (r *Runner) compile() error {
-	g := executor.NewGraph()
-	batch := g.Add("region", executor.Op{
-		Run: r.region.begin, Outputs: 1, Async: true, Order: executor.InOrder,
+	h := r.region
+	program, err := r.p.compile(&nodeKernels{
+		region: h.begin, op: h.batchKernel, end: h.endBatch,
+		takeHost: h.takeHost, freeHost: h.freeHost, takeDevice: h.takeDevice,
 	})
-	last, err := r.region.addBatchOps(g, batch.Out(0))
-	if err != nil {
-		return err
-	}
-	g.Output("batch", last)
-	program, err := executor.Compile(g, executor.CompileOptions{})
 	if err != nil {
 		return err
 	}
@@ -109,7 +102,7 @@ func (r *Runner) compile() error {
 	}
 	r.exec, err = executor.New(program, executor.Options{
 		Workers: workers, Concurrency: o.Concurrency,
-		Device: o.Device, StreamPolicy: o.StreamPolicy, StreamBudget: o.StreamBudget,
+		Device: r.region.watch.device(o.Device), StreamPolicy: o.StreamPolicy, StreamBudget: o.StreamBudget,
 	})
 	return err
 }
@@ -129,7 +122,7 @@ func (r *Runner) Next(ctx context.Context) (*Batch, error) {
 		return nil, err
 	}
 	if held := r.region.consumer.held.Load(); int(held) == r.depth()+1 {
-		return nil, fmt.Errorf("pipeline: all %d batches are held; release one or raise PrefetchDepth", held)
+		return nil, fmt.Errorf("pipeline: all %d batches are held; release one or raise %s", held, r.p.opt.depthName())
 	}
 	if err := r.resume(ctx); err != nil {
 		return nil, err
@@ -186,6 +179,9 @@ func (r *Runner) resume(ctx context.Context) error {
 	}
 	r.taken, r.lookedTaken = 0, 0
 	loop, err := r.exec.Loop(r.ctx, executor.LoopOptions{Slots: r.p.slots(), Limit: r.started()})
+	if err != nil {
+		r.cancel()
+	}
 	r.loop = loop
 	return err
 }

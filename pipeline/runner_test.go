@@ -46,9 +46,11 @@ func (s numbers) Read(ctx context.Context, i int64, out []*Tensor) error {
 type inOrder struct{ n, batch int64 }
 
 func (f inOrder) Locate(seq int64) (int64, int64, bool) { return 0, seq, seq*f.batch < f.n }
-func (f inOrder) Sample(_ int, _, step int64, row int) (int64, bool) {
-	i := step*f.batch + int64(row)
-	return i, i < f.n
+func (f inOrder) AppendBatch(dst []int64, _ int, _, step int64) []int64 {
+	for i := step * f.batch; i < min((step+1)*f.batch, f.n); i++ {
+		dst = append(dst, i)
+	}
+	return dst
 }
 
 // square is an operator that squares an int32 scalar into a float32 pair.

@@ -9,7 +9,9 @@ import (
 
 // Source is a data set that can be read in any order.
 //
-// Read must be safe for concurrent use and must return soon after ctx ends.
+// Read must be safe for concurrent use and must return soon after ctx ends. A Source
+// that can do something for a sample before it is read is a Prefetcher or a Toucher
+// as well.
 type Source interface {
 	// Len returns the number of samples; at least 1.
 	Len() int64
@@ -54,6 +56,7 @@ type ReaderOptions struct {
 	StickToShard bool   // read the same shard in every epoch instead of moving on
 	PadLastBatch bool   // fill up with the last sample instead of going on
 	Shuffle      bool   // another order in every epoch
+	Split        Split  // the part of the data set to read; default the whole
 }
 
 // Reader is a reader of a pipeline.
@@ -111,20 +114,27 @@ func (o *ReaderOptions) validate() error {
 // Read adds a reader of src to the pipeline and returns its outputs. Packages
 // with readers wrap it; call it with a Source of your own.
 func (g *Graph) Read(o ReaderOptions, src Source) []Value {
+	outputs := src.Outputs()
 	if src.Len() < 1 {
 		o.setDefaults(len(g.readers))
 		g.Fail(o.Name, fmt.Errorf("the data set is empty"))
-		return make([]Value, len(src.Outputs()))
+		return make([]Value, len(outputs))
 	}
-	return g.addReader(&Reader{ReaderOptions: o, Source: src}, src.Outputs())
+	src, err := o.Split.apply(src)
+	if err != nil {
+		o.setDefaults(len(g.readers))
+		g.Fail(o.Name, err)
+		return make([]Value, len(outputs))
+	}
+	return g.addReader(&Reader{ReaderOptions: o, Source: src}, outputs)
 }
 
-// ReadSequence adds a reader of a sequence. Shards and shuffling need a length
-// and random access: asking for them is an error.
+// ReadSequence adds a reader of a sequence. Shards, shuffling and splitting need a
+// length and random access: asking for them is an error.
 func (g *Graph) ReadSequence(o ReaderOptions, seq Sequence) []Value {
-	if o.Shuffle || o.NumShards > 1 || o.StickToShard || o.PadLastBatch {
+	if o.Shuffle || o.NumShards > 1 || o.StickToShard || o.PadLastBatch || o.Split != (Split{}) {
 		o.setDefaults(len(g.readers))
-		g.Fail(o.Name, fmt.Errorf("a sequence has no length: it cannot be shuffled, sharded or padded; use a Source with random access"))
+		g.Fail(o.Name, fmt.Errorf("a sequence has no length: it cannot be shuffled, sharded, padded or split; use a Source with random access"))
 		return make([]Value, len(seq.Outputs()))
 	}
 	return g.addReader(&Reader{ReaderOptions: o, Sequence: seq}, seq.Outputs())

@@ -34,16 +34,17 @@ type opCounts struct {
 }
 
 // recorder counts what one worker does. For a sample that is not timed this is
-// one store: what each step was given follows from the rows and the errors.
+// one addition: what each step was given follows from the rows and the errors.
 type recorder struct {
-	rows   atomic.Int64 // rows that the worker was done with; only it writes
-	always bool         // every row is timed
-	skip   int          // rows left before the next timed one
-	timing bool         // this row is timed
-	began  int64        // of the row
-	last   int64        // the time at the last border between steps
-	waited int64        // since then
-	at     *int         // the step at work
+	rows      int64        // that the worker was done with
+	shownRows atomic.Int64 // of them, what Stats sees: behind by less than the rows that a worker takes at a time
+	always    bool         // every row is timed
+	skip      int          // rows left before the next timed one
+	timing    bool         // this row is timed
+	began     int64        // of the row
+	last      int64        // the time at the last border between steps
+	waited    int64        // since then
+	at        *int         // the step at work
 
 	// Of OperatorEvent.
 	hook      func(OperatorEvent)
@@ -147,17 +148,27 @@ func (r *recorder) made() {
 	if r.timing && r.last-r.began < cheap {
 		r.skip = timedEvery - 1
 	}
-	r.show()
+	r.count()
 }
 
 // failed counts a row that the step at work could not make.
 func (r *recorder) failed() {
 	r.ops[*r.at].errors++
 	r.changed = true
-	r.show()
+	r.count()
 }
 
-// show counts a row and makes what else was counted visible to Stats.
+// count counts a row. Where nothing else has changed it is shown later, with
+// others: the store would wait for the memory that the row has just been written
+// to, and so would the next row.
+func (r *recorder) count() {
+	r.rows++
+	if r.changed {
+		r.show()
+	}
+}
+
+// show makes what was counted visible to Stats.
 func (r *recorder) show() {
 	if r.changed {
 		r.mu.Lock()
@@ -165,14 +176,14 @@ func (r *recorder) show() {
 		r.mu.Unlock()
 		r.changed = false
 	}
-	r.rows.Store(r.rows.Load() + 1)
+	r.shownRows.Store(r.rows)
 }
 
 // addTo adds what was counted to the operators of a Stats.
 func (r *recorder) addTo(ops []OperatorStats) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	given := r.rows.Load()
+	given := r.shownRows.Load()
 	for i := range r.shown {
 		c := &r.shown[i]
 		if op := r.operators[i]; op >= 0 {

@@ -186,8 +186,10 @@ func TestGapsBetweenEpochsAreWaitsOfTheirFirstBatches(t *testing.T) {
 // threeAnEpoch is a feed of epochs of three samples.
 type threeAnEpoch struct{}
 
-func (threeAnEpoch) Locate(seq int64) (int64, int64, bool)              { return seq / 3, seq % 3, true }
-func (threeAnEpoch) Sample(_ int, _, step int64, row int) (int64, bool) { return step, true }
+func (threeAnEpoch) Locate(seq int64) (int64, int64, bool) { return seq / 3, seq % 3, true }
+func (threeAnEpoch) AppendBatch(dst []int64, _ int, _, step int64) []int64 {
+	return append(dst, step)
+}
 
 func TestWorkersOfASequenceWaitForTheirTurn(t *testing.T) {
 	ended := 0

@@ -26,6 +26,9 @@ type Tensor struct {
 	buf  memstats.Buffer // own memory where there is no row
 	pool *memstats.Pool
 	fit  bool // the next request may shrink the memory
+
+	free  *batchOutput // where the next request may find memory that fits better, or nil
+	taken bool         // of a ragged row: its memory is in use
 }
 
 // DType returns the type of the elements.
@@ -91,6 +94,10 @@ func (t *Tensor) memory(n int) ([]byte, error) {
 	if t.fit {
 		t.fit = false // a second request for a sample keeps the contents
 		t.buf.Fit(n)
+	}
+	if t.free != nil {
+		t.free.exchange(&t.buf, n)
+		t.free = nil
 	}
 	return t.buf.Resize(t.pool, n)
 }

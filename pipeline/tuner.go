@@ -132,12 +132,16 @@ func (r *Runner) look(s Stats) {
 	}
 }
 
-// depth returns the prefetch depth of now.
+// depth returns the prefetch depth of now, that in front of the consumer.
 func (r *Runner) depth() int {
-	if r.tuner != nil {
+	switch o := &r.p.opt; {
+	case r.tuner != nil:
 		return r.tuner.at.depth
+	case o.depths():
+		return o.DevicePrefetchDepth
+	default:
+		return o.PrefetchDepth
 	}
-	return r.p.opt.PrefetchDepth
 }
 
 // limit returns how many batches the loop may have started by now; 0 is no

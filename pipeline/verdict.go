@@ -92,7 +92,7 @@ func (s Stats) Verdict() Verdict {
 	case waits >= late && idle >= waits/2:
 		v.Bound = ByBursts
 		v.because("workers waited for a free batch %s of their time, and yet %s", percent(idle), waiting(waits))
-		v.Advice = fmt.Sprintf("Raise PrefetchDepth (%d now): steps or samples differ in how long they take, and more batches ahead level that out", s.Queue.Depth)
+		v.Advice = fmt.Sprintf("Raise PrefetchDepth, or DevicePrefetchDepth where it is set (%d now): steps or samples differ in how long they take, and more batches ahead level that out", s.Queue.Depth)
 	case waits >= late:
 		s.late(&v, top, waits)
 	case v.ProcessorsFull && s.load() >= heavy:

@@ -73,7 +73,7 @@ func TestVerdictOnBursts(t *testing.T) {
 		}
 		v := r.Stats().Verdict()
 		require.Equal(t, ByBursts, v.Bound, v)
-		require.Contains(t, v.Advice, "Raise PrefetchDepth (1 now)")
+		require.Contains(t, v.Advice, "Raise PrefetchDepth, or DevicePrefetchDepth where it is set (1 now)")
 	})
 }
 

@@ -18,6 +18,9 @@ type worker struct {
 	rec     *recorder
 	loops   []loopKey
 
+	aheads   []*readAhead
+	touchers []Toucher // by reader, nil where the source is none
+
 	pool *memstats.Pool
 	gate *gate      // nil without a memory budget
 	kept []Tensor   // what a sequence has delivered for this sample before, or nil
@@ -60,17 +63,20 @@ func (p *Pipeline) newWorker(number int) (*worker, error) {
 	return w, nil
 }
 
-// run makes one row of a batch. Indices holds the sample of each reader.
-func (w *worker) run(ctx context.Context, b *Batch, row int, indices []int64, seqs []*turnstile) (err error) {
+// run makes one row of a batch. Plan holds, by reader, the samples of the rows.
+func (w *worker) run(ctx context.Context, b *Batch, row int, plan [][]int64, seqs []*turnstile) (err error) {
 	p := w.p
-	w.sample = Sample{worker: w, ctx: ctx, epoch: b.epoch, index: indices[0], key: sampleKey(p.opt.Seed, b.epoch, indices[0])}
+	index := plan[0][row]
+	w.sample = Sample{worker: w, ctx: ctx, epoch: b.epoch, index: index, key: sampleKey(p.opt.Seed, b.epoch, index)}
 	for i := range p.outputs {
 		o := &p.outputs[i]
 		t := &w.tensors[o.value]
 		if b.outs[i].alias == i && b.outs[i].dense != nil && !p.batchMade(i) {
 			t.bindRow(b.outs[i].row(row), &o.spec)
 		}
-		t.fit = w.gate != nil && b.outs[i].dense == nil
+		if b.outs[i].alias == i && b.outs[i].ragged != nil {
+			w.choose(t, &b.outs[i])
+		}
 	}
 	w.at = 0
 	defer func() {
@@ -83,6 +89,7 @@ func (w *worker) run(ctx context.Context, b *Batch, row int, indices []int64, se
 	}()
 	w.loops = w.loops[:0]
 	w.rec.begin(b, row)
+	w.touch(plan, row+touchAhead)
 	for i := 0; i < len(w.steps); i++ {
 		w.at = i
 		s := &w.steps[i]
@@ -97,7 +104,7 @@ func (w *worker) run(ctx context.Context, b *Batch, row int, indices []int64, se
 		case seqs[s.reader] != nil:
 			err = w.next(seqs[s.reader], b.seq*int64(p.opt.BatchSize)+int64(row), s.out)
 		default:
-			err = p.readers[s.reader].Source.Read(ctx, indices[s.reader], s.out)
+			err = w.read(ctx, s, plan[s.reader][row])
 		}
 		if w.rec.timing {
 			w.rec.done(s.out, err)
@@ -111,6 +118,18 @@ func (w *worker) run(ctx context.Context, b *Batch, row int, indices []int64, se
 		w.use.note(w)
 	}
 	return err
+}
+
+// read reads a sample of a source.
+func (w *worker) read(ctx context.Context, s *step, index int64) error {
+	for _, a := range w.aheads {
+		if a.reader == s.reader {
+			if err := a.failure(); err != nil {
+				return err
+			}
+		}
+	}
+	return w.p.readers[s.reader].Source.Read(ctx, index, s.out)
 }
 
 // next makes out the next sample of a sequence.
@@ -170,18 +189,14 @@ func (w *worker) deliver(b *Batch, row int) error {
 		case o.alias != i:
 			if o.dense != nil {
 				copy(o.row(row), t.data)
-			} else if err := w.copyRow(&o.ragged[row], &b.outs[o.alias].ragged[row]); err != nil {
+			} else if err := w.copyRow(o, row, &b.outs[o.alias].ragged[row]); err != nil {
 				return err
 			}
 		case o.dense == nil:
 			if err := t.own(); err != nil {
 				return err
 			}
-			r := &o.ragged[row]
-			keep, pool := r.buf, r.pool
-			*r = *t
-			r.pool = pool
-			t.buf, t.data = keep, nil
+			o.deliver(row, t)
 			t.dtype = w.p.outputs[i].spec.DType
 		default:
 			if len(t.data) != len(o.row(row)) {
@@ -194,9 +209,11 @@ func (w *worker) deliver(b *Batch, row int) error {
 
 // copyRow makes a ragged row a copy of another one, in memory that the worker's
 // sample waits for.
-func (w *worker) copyRow(to, from *Tensor) error {
+func (w *worker) copyRow(o *batchOutput, row int, from *Tensor) error {
+	to := o.take(row)
 	pool := to.pool
-	to.pool, to.fit = w.pool, w.gate != nil
+	to.pool = w.pool
+	w.choose(to, o)
 	err := to.CopyFrom(from)
 	to.pool = pool
 	return err

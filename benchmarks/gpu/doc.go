@@ -1,12 +1,19 @@
-// Package gpu measures streams/cuda on a GPU: copies against a plain page-locked
-// copy, kernels against the bandwidth of the memory, whether copies and kernels
-// overlap, and whether anything grows in a thousand steps.
+// Package gpu measures streams/cuda and device pipelines on a GPU: uploads against a
+// plain page-locked copy, the normalise kernel against the bandwidth of the memory,
+// how much of the uploads computing hides, images per second with and without the
+// GPU, whether anything grows in a thousand steps, and what a driver does that its
+// documentation leaves open.
 //
-// GPU machines are often bare, so run.sh builds the tests here and runs the
+// No figures of a GPU have been recorded yet. GPU machines are often bare, so run.sh builds the tests here and runs the
 // binaries there:
 //
 //	benchmarks/gpu/run.sh build DIR   # where there is Go; no C compiler is needed
 //	DIR/run.sh run RESULTS            # on the machine with the GPU, which needs only the driver
+//
+// Every measurement with a target prints a line that begins with "verdict:" and says
+// whether it is met, and by how much; on a GPU one that is missed fails. RESULTS then
+// holds these lines, what everything printed, and timelines for
+// https://ui.perfetto.dev.
 //
 // With PLANKTON_FAKE=1 everything runs on the fake driver: that the measurements
 // work, not what they measure.

@@ -55,10 +55,10 @@ func (c *applyCmd) Run(std *stdio) error {
 	}
 	var entries []applyEntry
 	if bytes.HasPrefix(bytes.TrimSpace(raw), []byte("[")) {
-		err = json.Unmarshal(raw, &entries)
+		err = decodeJSON(raw, &entries)
 	} else {
 		entries = make([]applyEntry, 1)
-		err = json.Unmarshal(raw, &entries[0])
+		err = decodeJSON(raw, &entries[0])
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.File, err)
@@ -68,6 +68,17 @@ func (c *applyCmd) Run(std *stdio) error {
 		results[i] = c.apply(e)
 	}
 	return json.NewEncoder(std.out).Encode(results)
+}
+
+// decodeJSON is json.Unmarshal, but that numbers keep their digits: an int64 may be
+// more than a float64 holds.
+func decodeJSON(raw []byte, to any) error {
+	if !json.Valid(raw) {
+		return json.Unmarshal(raw, to) // which names the mistake
+	}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	return d.Decode(to)
 }
 
 // apply runs one entry as a pipeline of one sample.
@@ -147,7 +158,7 @@ func applyFirst(g *pipeline.Graph, v pipeline.Value, first string) pipeline.Valu
 	for _, w := range strings.Fields(rest) {
 		name, text, _ := strings.Cut(w, "=")
 		var value any
-		if json.Unmarshal([]byte(text), &value) != nil {
+		if decodeJSON([]byte(text), &value) != nil {
 			value = text
 		}
 		args.values[name] = value

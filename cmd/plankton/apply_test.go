@@ -80,6 +80,35 @@ func TestApplyOneEntry(t *testing.T) {
 	}}}, results)
 }
 
+// A float64 has 53 bits for an integer.
+func TestApplyKeepsIntegers(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "integers.json")
+	write := func(dtype, data string) string {
+		text := `[{"id":"i","operator":"cast","args":{"dtype":"` + dtype + `"},"inputs":[{"dtype":"` + dtype + `","shape":[3],"data":[` + data + `]}]}]`
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o644))
+		out, errs, code := command("apply", file)
+		require.Zero(t, code, errs)
+		return out
+	}
+	require.Contains(t, write("int64", "9007199254740993, -9223372036854775808, 9223372036854775807"), "[9007199254740993,-9223372036854775808,9223372036854775807]")
+	require.Contains(t, write("uint64", "18446744073709551615, 9007199254740993, 0"), "[18446744073709551615,9007199254740993,0]")
+	require.Contains(t, write("int64", "1e3, 2.5, true"), "[1000,3,1]")
+	require.Contains(t, write("uint64", "-7, 1e30, 4.0"), "[0,18446744073709551615,4]", "as DALI's cast saturates")
+	require.Contains(t, write("int64", "1e400, 0, 0"), "element 0 is 1e400, which is beyond what a float64 holds")
+	require.Contains(t, write("uint8", "300, 1, 0"), "[255,1,0]")
+}
+
+// Arguments that cannot change a result are taken and ignored.
+func TestApplyTakesHarmlessArguments(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "harmless.json")
+	require.NoError(t, os.WriteFile(file, []byte(`{"id":"h","operator":"flip",
+		"args":{"seed":12345678901234567890,"preserve":true,"bytes_per_sample_hint":[0],"horizontal":1},
+		"inputs":[{"dtype":"uint8","shape":[1,2,1],"layout":"HWC","data":[1,2]}]}`), 0o644))
+	results := applied(t, file)
+	require.Empty(t, results[0].Error)
+	require.Equal(t, []any{2., 1.}, results[0].Output[0].Data)
+}
+
 func TestApplyErrors(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
@@ -137,7 +166,7 @@ func TestRecordedFigures(t *testing.T) {
 		Error  json.RawMessage `json:"error,omitempty"`
 	}
 	var all struct{ Entries []call }
-	require.NoError(t, json.Unmarshal(text, &all))
+	require.NoError(t, decodeJSON(text, &all))
 	calls := slices.DeleteFunc(all.Entries, func(c call) bool { return applyOps[c.Operator] == nil })
 	require.NotEmpty(t, calls)
 	cmd := applyCmd{Data: filepath.Join(data, "imagenet-sample")}
@@ -175,9 +204,9 @@ func requireRecorded(t *testing.T, want recorded, got applyArray) {
 				at := (y*got.Shape[1] + x) * channels
 				have = append(have, got.Data[at:at+channels]...)
 				var pixel []any
-				if json.Unmarshal(want.Grid.Values[i][j], &pixel) != nil {
+				if decodeJSON(want.Grid.Values[i][j], &pixel) != nil {
 					pixel = make([]any, 1)
-					require.NoError(t, json.Unmarshal(want.Grid.Values[i][j], &pixel[0]))
+					require.NoError(t, decodeJSON(want.Grid.Values[i][j], &pixel[0]))
 				}
 				values = append(values, pixel...)
 			}
@@ -199,6 +228,10 @@ func requireRecorded(t *testing.T, want recorded, got applyArray) {
 func element(t *testing.T, v any) float64 {
 	t.Helper()
 	switch x := v.(type) {
+	case json.Number:
+		f, err := x.Float64()
+		require.NoError(t, err)
+		return f
 	case float64:
 		return x
 	case float32:

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
+	"strconv"
 
 	"github.com/planktonml/plankton/internal/imaging"
 	"github.com/planktonml/plankton/pipeline"
@@ -51,13 +53,18 @@ func elementsOf(t *pipeline.Tensor) ([]any, error) {
 	return out, nil
 }
 
-// bytesOfJSON is the inverse: the memory of elements of type t.
+// bytesOfJSON is the inverse: the memory of elements of type t. Integers are
+// exact, other numbers go through float64.
 func bytesOfJSON(t pipeline.DType, data []any) ([]byte, error) {
 	wide := make([]float64, len(data))
 	for i, v := range data {
 		switch x := v.(type) {
-		case float64:
-			wide[i] = x
+		case json.Number:
+			f, err := x.Float64()
+			if err != nil {
+				return nil, fmt.Errorf("element %d is %s, which is beyond what a float64 holds", i, x)
+			}
+			wide[i] = f
 		case bool:
 			if x {
 				wide[i] = 1
@@ -74,5 +81,24 @@ func bytesOfJSON(t pipeline.DType, data []any) ([]byte, error) {
 		}
 	}
 	mem := make([]byte, len(data)*t.Size())
-	return mem, imaging.Cast(mem, imaging.DType(t), pipeline.BytesOf(wide), imaging.Float64)
+	if err := imaging.Cast(mem, imaging.DType(t), pipeline.BytesOf(wide), imaging.Float64); err != nil {
+		return nil, err
+	}
+	for i, v := range data {
+		text, ok := v.(json.Number)
+		if !ok {
+			continue
+		}
+		switch t {
+		case pipeline.Int64:
+			if n, err := strconv.ParseInt(string(text), 10, 64); err == nil {
+				pipeline.View[int64](mem)[i] = n
+			}
+		case pipeline.Uint64:
+			if n, err := strconv.ParseUint(string(text), 10, 64); err == nil {
+				pipeline.View[uint64](mem)[i] = n
+			}
+		}
+	}
+	return mem, nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -86,8 +87,14 @@ func applyResize(g *pipeline.Graph, v pipeline.Value, a *applyArgs) pipeline.Val
 	return ops.Resize(g, v, o)
 }
 
+// harmless are arguments that all of DALI's operators take and that cannot change
+// what the operators here make: none of them draws at random, none can be removed
+// while its output is asked for, and how much memory is reserved does not show.
+var harmless = []string{"bytes_per_sample_hint", "preserve", "seed"}
+
 // applyArgs reads an operator's arguments under DALI's names. The first
-// argument of a wrong type, and any that nobody asked for, is an error.
+// argument of a wrong type, and any that nobody asked for and that is not
+// harmless, is an error.
 type applyArgs struct {
 	g      *pipeline.Graph
 	values map[string]any
@@ -107,7 +114,7 @@ func (a *applyArgs) err() error {
 		return a.first
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.values)) {
-		if !slices.Contains(a.used, name) {
+		if !slices.Contains(a.used, name) && !slices.Contains(harmless, name) {
 			return fmt.Errorf("the argument %q is not known", name)
 		}
 	}
@@ -123,8 +130,8 @@ func (a *applyArgs) get(name string) any {
 func (a *applyArgs) number(name string, def float64) float64 {
 	switch x := a.get(name).(type) {
 	case nil:
-	case float64:
-		return x
+	case json.Number:
+		return a.float(name, x)
 	case bool:
 		if x {
 			return 1
@@ -136,19 +143,28 @@ func (a *applyArgs) number(name string, def float64) float64 {
 	return def
 }
 
+func (a *applyArgs) float(name string, n json.Number) float64 {
+	f, err := n.Float64()
+	if err != nil {
+		a.fail(fmt.Errorf("%s is %s, which is beyond what a float64 holds", name, n))
+	}
+	return f
+}
+
 // numbers returns a list, or a single number as a list of one.
 func (a *applyArgs) numbers(name string) (xs []float64) {
 	switch x := a.get(name).(type) {
 	case nil:
-	case float64:
-		xs = []float64{x}
+	case json.Number:
+		xs = []float64{a.float(name, x)}
 	case []any:
 		for _, v := range x {
-			f, ok := v.(float64)
+			n, ok := v.(json.Number)
 			if !ok {
 				a.fail(fmt.Errorf("%s holds %v; numbers are wanted", name, v))
+				break
 			}
-			xs = append(xs, f)
+			xs = append(xs, a.float(name, n))
 		}
 	default:
 		a.fail(fmt.Errorf("%s is %v; numbers are wanted", name, x))

@@ -17,6 +17,7 @@ import (
 	"github.com/planktonml/plankton/iterator"
 	"github.com/planktonml/plankton/pipeline"
 	"github.com/planktonml/plankton/shard"
+	"github.com/planktonml/plankton/streams"
 )
 
 // benchCmd measures one of the standard workloads on a folder of pictures.
@@ -43,6 +44,8 @@ type runFlags struct {
 	MemoryBudget int64                `help:"Bytes that buffers may hold; the pipeline slows down instead of exceeding them."`
 	Autotune     bool                 `help:"Let the number of workers and the batches made ahead follow what bounds the run."`
 	Resume       string               `placeholder:"EPOCH:STEP[@SHARDS]" help:"Begin after so many steps of an epoch (both from 0), reached with SHARDS ranks; default --world."`
+	ReadAhead    int                  `help:"Files that are fetched into memory ahead of the workers; default 128, -1 for none."`
+	Cold         bool                 `help:"Drop the files from the page cache first (Linux, one epoch)."`
 	Digest       bool                 `help:"Print a SHA-256 of every batch's pictures."`
 	JSON         bool                 `name:"json" help:"Print JSON."`
 }
@@ -60,6 +63,7 @@ type benchResult struct {
 	CPUSPer1000  float64        `json:"cpu_s_per_1000"`
 	PeakRSSMiB   float64        `json:"peak_rss_mib"`
 	FirstBatchS  float64        `json:"first_batch_s"`
+	ColdFiles    *int64         `json:"cold_files,omitempty"` // that were not in the page cache, with --cold
 	Skipped      []benchSkipped `json:"skipped"`
 	Digests      [][]string     `json:"digests,omitempty"`
 	Verdict      string         `json:"verdict"`
@@ -74,6 +78,8 @@ type benchResult struct {
 type watch struct {
 	events pipeline.EventListener
 	batch  func(*iterator.Batch)
+	device streams.Device // normalises whole batches, if there is one
+	policy streams.Policy // of the device
 }
 
 type benchSkipped struct {
@@ -110,6 +116,9 @@ func (c *runFlags) run(std *stdio, w watch) (*benchResult, error) {
 	if c.Rank < 0 || c.Rank >= c.World || c.Threads < 0 {
 		return nil, usagef("--rank %d --world %d --threads %d: the rank must be 0 … world-1, threads at least 1", c.Rank, c.World, c.Threads)
 	}
+	if c.Cold && (c.Epochs > 1 || c.Workload == "mnist") {
+		return nil, usagef("--cold is for one epoch of a workload that reads a file per sample: files are in the page cache once they were read")
+	}
 	var skipped []benchSkipped
 	shuffle := c.Workload == "train"
 	if c.Shuffle != nil {
@@ -120,10 +129,10 @@ func (c *runFlags) run(std *stdio, w watch) (*benchResult, error) {
 		tune = &pipeline.Autotune{}
 	}
 	p, err := workload.New(workload.Config{
-		Name: c.Workload, Data: c.Data, Size: c.Size, Rank: c.Rank, World: c.World, Shuffle: shuffle,
+		Name: c.Workload, Data: c.Data, Size: c.Size, Rank: c.Rank, World: c.World, Shuffle: shuffle, ReadAhead: c.ReadAhead, Batchwise: w.device != nil,
 		Options: pipeline.Options{
 			BatchSize: c.Batch, Workers: c.Threads, PrefetchDepth: c.Prefetch, Seed: c.Seed, ExactRGB: c.ExactRGB, OnError: c.OnError,
-			MemoryBudget: c.MemoryBudget, Autotune: tune, Events: w.events,
+			MemoryBudget: c.MemoryBudget, Autotune: tune, Events: w.events, Device: w.device, StreamPolicy: w.policy,
 			OnSampleError: func(e *pipeline.SampleError) {
 				skipped = append(skipped, benchSkipped{e.Source, e.Op, e.Err.Error()})
 			},
@@ -141,13 +150,21 @@ func (c *runFlags) run(std *stdio, w watch) (*benchResult, error) {
 	if err != nil {
 		return nil, err
 	}
+	var cold *int64
+	if c.Cold {
+		n, err := evict(p.Readers()[0].Source)
+		if err != nil {
+			return nil, err
+		}
+		cold = &n
+	}
 	progress := iterator.NewProgress(std.err, loader, c.Epochs-int(first))
 	defer progress.Close()
 	res, err := c.measure(loader, first, w, progress)
 	if err != nil {
 		return nil, err
 	}
-	res.pipe = p
+	res.pipe, res.ColdFiles = p, cold
 	res.Skipped = append([]benchSkipped{}, skipped...)
 	return res, nil
 }
@@ -159,6 +176,9 @@ func (c *runFlags) print(std *stdio, res *benchResult) error {
 	}
 	fmt.Fprintf(std.out, "%s: %.0f images/s, %.3f CPU-s per 1,000, peak %.0f MiB, first batch after %.3f s, the consumer waited %.0f %% (%s)\n",
 		c.Workload, res.ImagesPerS, res.CPUSPer1000, res.PeakRSSMiB, res.FirstBatchS, 100*res.waited, res.pipe.Options())
+	if res.ColdFiles != nil {
+		fmt.Fprintf(std.out, "%d files were not in the page cache\n", *res.ColdFiles)
+	}
 	fmt.Fprintln(std.out, res.Verdict)
 	for _, s := range res.Skipped {
 		fmt.Fprintf(std.out, "skipped %s: %s: %s\n", s.Source, s.Op, s.Error)

@@ -11,12 +11,14 @@ import (
 	"github.com/planktonml/plankton/internal/workload"
 	"github.com/planktonml/plankton/iterator"
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/streams"
 )
 
 // traceCmd runs a workload and shows where its time went.
 type traceCmd struct {
 	runFlags `embed:""`
 	Out      string `required:"" help:"Folder to write trace.json and report.html to."`
+	Streams  string `placeholder:"POLICY" help:"Normalise whole batches, on streams of the host that this policy plans: single, per-backend, per-operator, ranked or optimal."`
 }
 
 // Parts of a report.
@@ -26,12 +28,23 @@ const (
 )
 
 func (c *traceCmd) Run(std *stdio) error {
+	rec := report.NewRecorder()
+	var shown album
+	w := watch{events: rec.Listener(), batch: shown.add}
+	if c.Streams != "" {
+		if err := w.policy.UnmarshalText([]byte(c.Streams)); err != nil {
+			return usagef("--streams: %w", err)
+		}
+		if c.Workload == "decode" {
+			return usagef("--streams: the workload decode has pictures of many sizes, and nothing to do for whole batches")
+		}
+		w.device = streams.NewHost()
+		defer w.device.Close()
+	}
 	if err := os.MkdirAll(c.Out, 0o777); err != nil {
 		return err
 	}
-	rec := report.NewRecorder()
-	var shown album
-	res, err := c.run(std, watch{events: rec.Listener(), batch: shown.add})
+	res, err := c.run(std, w)
 	if err != nil {
 		return err
 	}
@@ -42,7 +55,7 @@ func (c *traceCmd) Run(std *stdio) error {
 	r := report.Report{
 		Title: "plankton " + c.Workload, Settings: res.pipe.Options().String(), Made: time.Now(),
 		Pipeline: res.pipe, Stats: res.stats.Pipelines[0], First: res.first, Series: rec.Series(reportParts),
-		Pictures: pictures, Dropped: rec.Dropped(),
+		Timeline: rec.Timeline(res.pipe.Operators()), Pictures: pictures, Dropped: rec.Dropped(),
 	}
 	tracePath, reportPath := filepath.Join(c.Out, "trace.json"), filepath.Join(c.Out, "report.html")
 	if err := writeFile(tracePath, func(w io.Writer) error { return rec.WriteTrace(w, res.pipe.Operators()) }); err != nil {

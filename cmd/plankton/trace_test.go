@@ -38,6 +38,28 @@ func TestTraceWritesATraceAndAReport(t *testing.T) {
 	require.Equal(t, 18, steps)
 }
 
+func TestTraceShowsStreams(t *testing.T) {
+	dir, out := pictures(t, 12), t.TempDir()
+	for _, workload := range []string{"train", "eval"} {
+		_, errs, code := command("trace", "--workload", workload, "--streams", "ranked", "--size", "32", "--batch", "4", "--epochs", "2", "--data", dir, "--out", out)
+		require.Zero(t, code, errs)
+		page, err := os.ReadFile(filepath.Join(out, "report.html"))
+		require.NoError(t, err)
+		require.True(t, strings.Contains(string(page), "stream 2"))
+		raw, err := os.ReadFile(filepath.Join(out, "trace.json"))
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, strings.Count(string(raw), `"cat":"stream"`), 3*2*3, "the copies of pictures and windows, and the kernel, on each batch")
+	}
+	for want, args := range map[string][]string{
+		`unknown policy "fast"`:  {"--streams", "fast", "--workload", "train"},
+		"pictures of many sizes": {"--streams", "ranked", "--workload", "decode"},
+	} {
+		_, errs, code := command(append([]string{"trace", "--data", dir, "--out", out}, args...)...)
+		require.Equal(t, 2, code)
+		require.Contains(t, errs, want)
+	}
+}
+
 // trace does what bench does: flags, results and refusals are the same.
 func TestTraceIsBench(t *testing.T) {
 	dir := pictures(t, 5)

@@ -28,6 +28,10 @@ type Config struct {
 	// and must not panic. Worker is in [0, Workers).
 	Run func(worker int, seq int64, row int)
 
+	// Ran is called by a worker after the last of the rows that it took at a time,
+	// before they count as done. It may be nil.
+	Ran func(worker int)
+
 	// Finish is called once per batch, by the worker that completed its last
 	// row. It must not block.
 	Finish func(seq int64)
@@ -255,6 +259,9 @@ func (e *Engine) work(worker int) {
 		}
 		for ; h.row < h.end; h.row++ {
 			e.cfg.Run(worker, h.seq, h.row)
+		}
+		if e.cfg.Ran != nil {
+			e.cfg.Ran(worker)
 		}
 		h.busy = false
 		e.done(h)

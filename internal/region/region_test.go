@@ -84,6 +84,24 @@ func TestEveryRowOnce(t *testing.T) {
 	}
 }
 
+func TestRanComesBeforeTheRowsCount(t *testing.T) {
+	var seen, shown [3]int64 // by worker, on its own
+	var total atomic.Int64
+	c := Config{Workers: 3, Slots: 2, Rows: 7, Grain: 3}
+	c.Run = func(worker int, _ int64, _ int) { seen[worker]++ }
+	c.Ran = func(worker int) {
+		total.Add(seen[worker] - shown[worker])
+		shown[worker] = seen[worker]
+	}
+	e := start(c)
+	defer e.Close()
+	for range 100 {
+		e.fill()
+		seq := e.take()
+		require.GreaterOrEqual(t, total.Load(), (seq+1)*int64(c.Rows))
+	}
+}
+
 func TestWorkersNeverPassTheLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var rows atomic.Int64

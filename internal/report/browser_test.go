@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/streams"
 )
 
 // The page is opened by a browser, which must have nothing to complain about.
@@ -22,10 +23,12 @@ func TestABrowserShowsThePage(t *testing.T) {
 	if err != nil {
 		t.Skip("chromium is not on PATH: the page is not opened")
 	}
-	rec, p, s := run(t)
+	host := streams.NewHost()
+	defer host.Close()
+	rec, p, s := runOnStreams(t, host, 200*time.Microsecond)
 	pic, err := NewPicture(Sample{DType: pipeline.Uint8, Layout: pipeline.HWC, Shape: []int{2, 1, 3}, Data: []byte{255, 0, 0, 0, 0, 255}}, Normalisation{}, "odd")
 	require.NoError(t, err)
-	r := Report{Title: "plankton", Settings: p.Options().String(), Made: time.Now(), Pipeline: p, Stats: s, Series: rec.Series(20), Pictures: []Picture{pic}}
+	r := Report{Title: "plankton", Settings: p.Options().String(), Made: time.Now(), Pipeline: p, Stats: s, Series: rec.Series(20), Timeline: rec.Timeline(p.Operators()), Pictures: []Picture{pic}}
 	var page bytes.Buffer
 	require.NoError(t, r.WriteHTML(&page))
 
@@ -57,7 +60,7 @@ func open(t *testing.T, chromium, page string) (complaints []string, shot []byte
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, chromium, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--enable-logging=stderr",
-		"--user-data-dir="+filepath.Join(dir, "profile"), "--window-size=1280,1600", "--screenshot="+picture, "file://"+file)
+		"--user-data-dir="+filepath.Join(dir, "profile"), "--window-size=1280,2200", "--screenshot="+picture, "file://"+file)
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, string(out))
 	for line := range strings.Lines(string(out)) {

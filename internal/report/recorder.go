@@ -15,6 +15,7 @@ const (
 	maxOperators = 150_000
 	maxWaits     = 50_000
 	maxBatches   = 100_000
+	maxWorks     = 50_000
 )
 
 // Recorder keeps the events of one pipeline. Give its Listener to the pipeline's
@@ -26,11 +27,12 @@ type Recorder struct {
 	operators []pipeline.OperatorEvent
 	waits     []pipeline.WaitEvent
 	batches   []batchEvent
+	works     []pipeline.StreamEvent
 	tuned     []pipeline.TuneEvent
 	dropped   int64
 }
 
-// batchEvent is one of the four events of a batch.
+// batchEvent is one of the events of a batch.
 type batchEvent struct {
 	kind batchKind
 	pipeline.BatchEvent
@@ -41,6 +43,7 @@ type batchKind int
 const (
 	begun batchKind = iota
 	made
+	finished // only where there are operators for whole batches
 	delivered
 	released
 )
@@ -54,8 +57,10 @@ func (r *Recorder) Listener() pipeline.EventListener {
 		return func(e pipeline.BatchEvent) { keep(r, &r.batches, batchEvent{kind, e}, maxBatches) }
 	}
 	return pipeline.EventListener{
-		BatchBegun: batch(begun), BatchMade: batch(made), BatchDelivered: batch(delivered), BatchReleased: batch(released),
+		BatchBegun: batch(begun), BatchMade: batch(made), BatchFinished: batch(finished),
+		BatchDelivered: batch(delivered), BatchReleased: batch(released),
 		Operator:     func(e pipeline.OperatorEvent) { keep(r, &r.operators, e, maxOperators) },
+		Stream:       func(e pipeline.StreamEvent) { keep(r, &r.works, e, maxWorks) },
 		WorkerWaited: func(e pipeline.WaitEvent) { keep(r, &r.waits, e, maxWaits) },
 		Tuned:        func(e pipeline.TuneEvent) { keep(r, &r.tuned, e, maxWaits) },
 	}

@@ -19,6 +19,7 @@ type Report struct {
 	Stats    pipeline.Stats
 	First    time.Duration // the wait for the first batch of all
 	Series   Series
+	Timeline *Timeline // nil where no stream was at work
 	Pictures []Picture
 	Dropped  int64 // events that the trace lacks
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"image/color"
 	"image/png"
@@ -79,13 +78,9 @@ func run(t *testing.T) (*Recorder, *pipeline.Pipeline, pipeline.Stats) {
 
 func TestTraceHoldsWhatHappened(t *testing.T) {
 	rec, p, _ := run(t)
-	var b bytes.Buffer
-	require.NoError(t, rec.WriteTrace(&b, p.Operators()))
-	var trace struct{ TraceEvents []traceEvent }
-	require.NoError(t, json.Unmarshal(b.Bytes(), &trace))
 	count := map[string]int{}
 	rows := map[string]bool{}
-	for _, e := range trace.TraceEvents {
+	for _, e := range traced(t, rec, p) {
 		require.NotEmpty(t, e.Name)
 		switch e.Phase {
 		case "M", "C":
@@ -107,15 +102,17 @@ func TestTraceHoldsWhatHappened(t *testing.T) {
 	require.Zero(t, rec.Dropped())
 }
 
-// Spans of one track must not overlap, or viewers show them one inside another.
 func TestTracksDoNotOverlap(t *testing.T) {
 	rec, p, _ := run(t)
-	var b bytes.Buffer
-	require.NoError(t, rec.WriteTrace(&b, p.Operators()))
-	var trace struct{ TraceEvents []traceEvent }
-	require.NoError(t, json.Unmarshal(b.Bytes(), &trace))
+	requireApart(t, traced(t, rec, p))
+}
+
+// requireApart checks that spans of one track do not overlap, or viewers would
+// show them one inside another.
+func requireApart(t *testing.T, events []traceEvent) {
+	t.Helper()
 	tracks := map[[2]int][]traceEvent{}
-	for _, e := range trace.TraceEvents {
+	for _, e := range events {
 		if e.Phase == "X" {
 			tracks[[2]int{e.PID, e.TID}] = append(tracks[[2]int{e.PID, e.TID}], e)
 		}

@@ -20,6 +20,8 @@ type traceEvent struct {
 	Dur   float64        `json:"dur,omitempty"`
 	PID   int            `json:"pid"`
 	TID   int            `json:"tid"`
+	ID    int            `json:"id,omitempty"` // of a flow
+	Bind  string         `json:"bp,omitempty"`
 	Args  map[string]any `json:"args,omitempty"`
 }
 
@@ -29,17 +31,20 @@ const (
 	pidWorkers
 	pidBatches
 	pidBatchOps
+	pidStreams
 )
 
 // WriteTrace writes what was recorded in the Trace Event Format: a track for the
 // consumer, with its steps and waits, one for every worker, with each operator's
-// work on each sample, one for every batch's memory, and one for every operator
-// that works on whole batches. Operators are those of the pipeline.
+// work on each sample, one for every batch's memory, one for every operator that
+// works on whole batches, with what the host does for it, and one for every stream
+// of a device. Flows lead each batch through the streams. Operators are those of
+// the pipeline.
 func (r *Recorder) WriteTrace(w io.Writer, operators []pipeline.OperatorInfo) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	buf := bufio.NewWriter(w)
-	t := &tracer{w: buf, r: r}
+	t := &tracer{w: buf, r: r, onStream: r.onStreams()}
 	fmt.Fprint(buf, "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n")
 	t.names(operators)
 	t.operators(operators)
@@ -47,6 +52,7 @@ func (r *Recorder) WriteTrace(w io.Writer, operators []pipeline.OperatorInfo) er
 		t.span(pidWorkers, e.Worker, "wait for a free batch", "wait", e.Start, e.Duration, nil)
 	}
 	t.batches()
+	t.streams(operators)
 	for _, e := range r.tuned {
 		t.put(traceEvent{
 			Name: fmt.Sprintf("%d workers, prefetch %d", e.Workers, e.PrefetchDepth), Phase: "i", Time: t.at(e.Time), PID: pidConsumer, TID: 0,
@@ -66,6 +72,8 @@ type tracer struct {
 	r     *Recorder
 	wrote bool
 	err   error
+
+	onStream map[int]bool // operators that worked on streams
 }
 
 func (t *tracer) put(e traceEvent) {
@@ -127,6 +135,7 @@ func (t *tracer) names(operators []pipeline.OperatorInfo) {
 			name("thread_name", pidBatchOps, i, o.Name)
 		}
 	}
+	t.streamNames(name)
 }
 
 func (t *tracer) operators(operators []pipeline.OperatorInfo) {
@@ -134,6 +143,10 @@ func (t *tracer) operators(operators []pipeline.OperatorInfo) {
 		pid, tid, cat := pidWorkers, e.Worker, "operator"
 		if e.Worker < 0 {
 			pid, tid = pidBatchOps, e.Operator
+		}
+		label := operators[e.Operator].Name
+		if e.Worker < 0 && t.onStream[e.Operator] {
+			label, cat = "call of "+label, "call"
 		}
 		if operators[e.Operator].Reader {
 			cat = "reader"
@@ -148,7 +161,7 @@ func (t *tracer) operators(operators []pipeline.OperatorInfo) {
 		if e.Failed {
 			args["failed"] = true
 		}
-		t.span(pid, tid, operators[e.Operator].Name, cat, e.Start, e.Duration, args)
+		t.span(pid, tid, label, cat, e.Start, e.Duration, args)
 	}
 }
 
@@ -159,8 +172,9 @@ func (t *tracer) batches() {
 	for _, e := range t.r.batches {
 		label := fmt.Sprintf("epoch %d, step %d", e.Epoch, e.Step)
 		args := map[string]any{"epoch": e.Epoch, "step": e.Step, "valid": e.Valid}
-		if before, ok := last[e.Slot]; ok && e.kind == before.kind+1 {
-			name := [...]string{made: "making ", delivered: "ready ", released: "in use "}[e.kind]
+		before, ok := last[e.Slot]
+		if ok && (e.kind == before.kind+1 || e.kind == delivered && before.kind == made) {
+			name := [...]string{made: "making ", finished: "operators for whole batches ", delivered: "ready ", released: "in use "}[e.kind]
 			t.span(pidBatches, e.Slot, name+label, "batch", before.Time, e.Time.Sub(before.Time), args)
 			if e.kind == released {
 				t.span(pidConsumer, 0, "step "+label, "step", before.Time, e.Time.Sub(before.Time), args)

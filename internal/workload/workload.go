@@ -20,6 +20,8 @@ type Config struct {
 
 	Rank, World int
 	Shuffle     bool
+	Batchwise   bool // normalise whole batches, on Options.Device if there is one
+	ReadAhead   int  // readers.FileOptions.ReadAhead
 	Options     pipeline.Options
 }
 
@@ -42,7 +44,7 @@ func New(c Config) (*pipeline.Pipeline, error) {
 			})
 		} else {
 			img, label = readers.File(g, readers.FileOptions{
-				Root: c.Data, NumShards: c.World, ShardID: c.Rank, Shuffle: c.Shuffle,
+				Root: c.Data, NumShards: c.World, ShardID: c.Rank, Shuffle: c.Shuffle, ReadAhead: c.ReadAhead,
 			})
 		}
 		imagenet := ops.CropMirrorNormalizeOptions{Mean: ops.ImageNetMean, Std: ops.ImageNetStd}
@@ -51,27 +53,39 @@ func New(c Config) (*pipeline.Pipeline, error) {
 			img = ops.DecodeRandomCrop(g, img, ops.RandomCropOptions{})
 			img = ops.Resize(g, img, ops.ResizeOptions{Height: float64(c.Size), Width: float64(c.Size)})
 			imagenet.Mirror = ops.CoinFlip(g, 0.5)
-			img = ops.CropMirrorNormalize(g, img, imagenet)
+			img = c.normalize(g, img, imagenet)
 		case "eval":
 			img = ops.DecodeImage(g, img, ops.DecodeOptions{})
 			img = ops.Resize(g, img, ops.ResizeOptions{Shorter: float64(c.Size * 256 / 224)})
 			imagenet.Height, imagenet.Width = c.Size, c.Size
-			img = ops.CropMirrorNormalize(g, img, imagenet)
+			img = c.normalize(g, img, imagenet)
 		case "decode":
 			img = ops.DecodeImage(g, img, ops.DecodeOptions{})
 		case "mnist":
-			img = ops.CropMirrorNormalize(g, img, ops.CropMirrorNormalizeOptions{Std: mnistStd})
+			img = c.normalize(g, img, ops.CropMirrorNormalizeOptions{Std: mnistStd})
 			label = ops.OneHot(g, label, ops.OneHotOptions{})
 		case "cifar":
 			img = ops.DecodeImage(g, img, ops.DecodeOptions{})
 			imagenet.Height, imagenet.Width = 32, 32
-			img = ops.CropMirrorNormalize(g, img, imagenet)
+			img = c.normalize(g, img, imagenet)
 		default:
 			g.Fail("workload", fmt.Errorf("there is no workload %q; train, eval, decode, mnist and cifar exist", c.Name))
 		}
 		g.Output("image", img)
 		g.Output("label", label)
 	})
+}
+
+// normalize adds the last operator of all workloads but decode.
+func (c *Config) normalize(g *pipeline.Graph, img pipeline.Value, o ops.CropMirrorNormalizeOptions) pipeline.Value {
+	if !c.Batchwise {
+		return ops.CropMirrorNormalize(g, img, o)
+	}
+	if o.Height > 0 { // a batch needs pictures of one size
+		img = ops.Crop(g, img, o.CropOptions)
+		o.CropOptions = ops.CropOptions{}
+	}
+	return ops.DeviceCropMirrorNormalize(g, ops.ToDevice(g, img), o)
 }
 
 // Normalisation returns the means and deviations, by channel or one for all, that

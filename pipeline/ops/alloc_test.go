@@ -14,8 +14,11 @@ import (
 type endless struct{ n, batch int64 }
 
 func (f endless) Locate(seq int64) (epoch, step int64, ok bool) { return 0, seq, true }
-func (f endless) Sample(_ int, _, step int64, row int) (int64, bool) {
-	return (step*f.batch + int64(row)) % f.n, true
+func (f endless) AppendBatch(dst []int64, _ int, _, step int64) []int64 {
+	for row := range f.batch {
+		dst = append(dst, (step*f.batch+row)%f.n)
+	}
+	return dst
 }
 
 // Once every buffer has seen its largest sample, no operator allocates. There is
@@ -23,6 +26,7 @@ func (f endless) Sample(_ int, _, step int64, row int) (int64, bool) {
 func TestWarmOperatorsAllocateNothing(t *testing.T) {
 	const n = 2
 	photo := encodeJPEG(t, smooth(40, 50))
+	drawing := encodePNG(t, smooth(40, 50))
 	pics := readers.Rows(make([]uint8, n*12*10*3), 12, 10, 3).WithLayout(pipeline.HWC)
 	chain := func(g *pipeline.Graph, v pipeline.Value) pipeline.Value {
 		v = ops.Resize(g, v, ops.ResizeOptions{Shorter: 20})
@@ -53,6 +57,9 @@ func TestWarmOperatorsAllocateNothing(t *testing.T) {
 		{"photographs", false, readers.Ragged([][]byte{photo, photo}), func(g *pipeline.Graph, v pipeline.Value) {
 			g.Output("fused", chain(g, ops.DecodeImage(g, v, ops.DecodeOptions{})))
 			g.Output("decoded", ops.DecodeImage(g, v, ops.DecodeOptions{Type: ops.Gray}))
+		}},
+		{"drawings", false, readers.Ragged([][]byte{drawing, drawing}), func(g *pipeline.Graph, v pipeline.Value) {
+			g.Output("decoded", ops.DecodeImage(g, v, ops.DecodeOptions{}))
 		}},
 		{"photographs, exactly", true, readers.Ragged([][]byte{photo, photo}), func(g *pipeline.Graph, v pipeline.Value) {
 			g.Output("fused", chain(g, ops.DecodeImage(g, v, ops.DecodeOptions{})))

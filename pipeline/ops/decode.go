@@ -75,7 +75,8 @@ func DecodeRandomCrop(g *pipeline.Graph, encoded pipeline.Value, o RandomCropOpt
 	return addDecode(g, name, encoded, o.DecodeOptions, &randomCrop{o.Area, o.Aspect, o.Attempts, g.NewRandom()})
 }
 
-func addDecode(g *pipeline.Graph, name string, encoded pipeline.Value, o DecodeOptions, crop *randomCrop) pipeline.Value {
+// check fills in the defaults.
+func (o *DecodeOptions) check(g *pipeline.Graph, name string, encoded pipeline.Value) {
 	in := encoded.Spec()
 	if o.MaxPixels == 0 {
 		o.MaxPixels = 1 << 28
@@ -89,6 +90,10 @@ func addDecode(g *pipeline.Graph, name string, encoded pipeline.Value, o DecodeO
 	case o.MaxPixels < 0:
 		g.Fail(name, fmt.Errorf("MaxPixels is %d; it must be positive", o.MaxPixels))
 	}
+}
+
+func addDecode(g *pipeline.Graph, name string, encoded pipeline.Value, o DecodeOptions, crop *randomCrop) pipeline.Value {
+	o.check(g, name, encoded)
 	channels := 3
 	switch o.Type {
 	case Gray:

@@ -2,6 +2,7 @@ package ops_test
 
 import (
 	"bytes"
+	"compress/zlib"
 	"encoding/binary"
 	"hash/crc32"
 	"image"
@@ -118,6 +119,16 @@ func TestDecodePNG(t *testing.T) {
 	}
 }
 
+func TestDecodeInterlacedPNG(t *testing.T) {
+	// Passes of 1, 1 and 2 pixels, each row with a byte for its filter.
+	file := pngFile(2, 2, 8, 0, 1, []byte{0, 10, 0, 20, 0, 30, 40})
+	require.Equal(t, array{pipeline.Uint8, pipeline.HWC, []int{2, 2, 1}, []float64{10, 20, 30, 40}}, decode(t, file, ops.DecodeOptions{Type: ops.Any}))
+	msg := fails(t, readers.Ragged([][]byte{file[:len(file)-20]}), func(g *pipeline.Graph, v pipeline.Value) pipeline.Value {
+		return ops.DecodeImage(g, v, ops.DecodeOptions{})
+	})
+	require.Regexp(t, "png: the file is cut short|png: invalid format", msg)
+}
+
 func TestDecodeJPEG(t *testing.T) {
 	m := smooth(19, 23)
 	got := decode(t, encodeJPEG(t, m), ops.DecodeOptions{})
@@ -132,12 +143,25 @@ func TestDecodeJPEG(t *testing.T) {
 }
 
 // pngHeader returns the beginning of a PNG file of h×w pixels, without data.
-func pngHeader(h, w uint32) []byte {
-	chunk := append([]byte("IHDR"), binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, w), h)...)
-	chunk = append(chunk, 8, 2, 0, 0, 0)
-	file := append([]byte("\x89PNG\r\n\x1a\n"), 0, 0, 0, 13)
-	file = append(file, chunk...)
-	return binary.BigEndian.AppendUint32(file, crc32.ChecksumIEEE(chunk))
+func pngHeader(h, w uint32) []byte { return pngFile(h, w, 8, 2, 0, nil)[:33] }
+
+// pngFile returns a PNG file whose pixels are given as they are compressed.
+func pngFile(h, w uint32, depth, color, interlace byte, rows []byte) []byte {
+	file := []byte("\x89PNG\r\n\x1a\n")
+	chunk := func(kind string, body []byte) {
+		file = binary.BigEndian.AppendUint32(file, uint32(len(body)))
+		file = append(append(file, kind...), body...)
+		file = binary.BigEndian.AppendUint32(file, crc32.ChecksumIEEE(file[len(file)-len(body)-4:]))
+	}
+	size := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, w), h)
+	chunk("IHDR", append(size, depth, color, 0, 0, interlace))
+	var z bytes.Buffer
+	c := zlib.NewWriter(&z)
+	_, _ = c.Write(rows)
+	_ = c.Close()
+	chunk("IDAT", z.Bytes())
+	chunk("IEND", nil)
+	return file
 }
 
 // largeJPEG returns a small file whose header says h×w pixels.
@@ -164,11 +188,11 @@ func TestFilesThatAreNoPictures(t *testing.T) {
 		{"JPEG's first bytes", photo[:2], "(jpeg|turbo): .+"},
 		{"a JPEG cut in the header", photo[:30], "(jpeg|turbo): .+"},
 		{"a JPEG cut in the data", photo[:len(photo)*2/3], "(jpeg|turbo): .+"},
-		{"PNG's first bytes", drawing[:4], "png: the file is cut short: unexpected EOF"},
-		{"a PNG cut in the header", drawing[:20], "png: the file is cut short: unexpected EOF"},
-		{"a PNG cut in the data", drawing[:len(drawing)*2/3], "png: invalid format: not enough pixel data"},
+		{"PNG's first bytes", drawing[:4], "png: byte 4: the file is cut short: unexpected EOF"},
+		{"a PNG cut in the header", drawing[:20], "png: byte 20: the file is cut short: unexpected EOF"},
+		{"a PNG cut in the data", drawing[:len(drawing)*2/3], `png: byte \d+: the file is cut short: unexpected EOF`},
 		{"a damaged PNG", broken, "png: .+"},
-		{"a large PNG", pngHeader(60000, 50000), `png: 50000×60000 is 3000000000 pixels, the limit is 268435456 \(MaxPixels\)`},
+		{"a large PNG", pngHeader(60000, 50000), `png: .+: 50000×60000 is 3000000000 pixels, the limit is 268435456 \(MaxPixels\)`},
 		{"a large JPEG", largeJPEG(t, 60000, 50000), `(jpeg|turbo): .+ 50000×60000 is 3000000000 pixels, the limit is 268435456 \(.*MaxPixels\)`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

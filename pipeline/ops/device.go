@@ -19,17 +19,27 @@ const (
 // ToDevice ends the part of a pipeline that works on single samples on the host:
 // it brings whole batches to the device of pipeline.Options.Device, in one copy
 // each. Only operators for whole batches and Graph.Output can take the
-// result. Without such a device, or on one that has no memory of its own, the
-// result is host memory.
+// result. Without such a device it is v itself, and on one that has no memory of its
+// own a copy on the host.
+//
+// The copy of a batch starts when its last row is written, and passes while the
+// consumer works on the batches before, whose work is not on the pipeline's streams.
+// With the policy streams.PerBackend uploads have a stream of their own, so that the
+// pipeline's kernels do not hold them up either; the other policies put an upload on
+// the stream of the kernel that reads it. A batch is not copied in parts while its
+// rows are written: there are batches ahead, so only the first would come sooner.
 func ToDevice(g *pipeline.Graph, v pipeline.Value) pipeline.Value {
 	const name = "to_device"
 	given(g, name, v)
 	if g.Err() != nil {
 		return pipeline.Value{}
 	}
+	if g.Options().Device == nil && v.Spec().Dense() {
+		return g.WholeBatch(v)
+	}
 	return g.AddBatch(pipeline.BatchOp{
 		Name: name, Inputs: []pipeline.Value{v}, Outputs: []pipeline.Spec{v.Spec()},
-		Backend: executor.Mixed, Command: uploads,
+		Backend: executor.Mixed, Command: uploads, Moves: true,
 		New: func() (pipeline.BatchKernel, error) { return pipeline.BatchKernelFunc(upload), nil },
 	})[0]
 }

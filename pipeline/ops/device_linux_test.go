@@ -1,6 +1,8 @@
 package ops_test
 
 import (
+	"errors"
+	"os"
 	"testing"
 	"unsafe"
 
@@ -17,10 +19,30 @@ import (
 	"github.com/planktonml/plankton/streams/cuda/fakedriver"
 )
 
-// TestBatchesOnTheDevice runs a pipeline on the fake driver under every policy.
-// Its outputs on the device must be what host operators make, rows that are not
-// valid must be zero, and nothing may race, leak or grow.
+// TestBatchesOnTheDevice runs a pipeline under every policy on the fake driver and,
+// where there is one, on a GPU. PLANKTON_CUDA=1 makes it a failure that there is none.
 func TestBatchesOnTheDevice(t *testing.T) {
+	t.Run("fake", func(t *testing.T) {
+		drv := fakedriver.Open(t)
+		drv.Set(fakedriver.DelayUS, 100)
+		d, err := cuda.OpenWith(0, cuda.Options{Library: drv.Library})
+		require.NoError(t, err)
+		testBatchesOn(t, d)
+		require.Empty(t, drv.Report())
+	})
+	t.Run("gpu", func(t *testing.T) {
+		d, err := cuda.Open(0)
+		if os.Getenv("PLANKTON_CUDA") == "" && (errors.Is(err, cuda.ErrNoDriver) || errors.Is(err, cuda.ErrNoDevice)) {
+			t.Skip(err)
+		}
+		require.NoError(t, err)
+		testBatchesOn(t, d)
+	})
+}
+
+// testBatchesOn compares outputs on the device with what host operators make. Rows
+// that are not valid must be zero, and nothing may race, leak or grow.
+func testBatchesOn(t *testing.T, d *cuda.Device) {
 	const n, side, size, batch = 11, 9, 6, 4
 	pictures, labels := make([]byte, n*side*side*3), make([]int64, n)
 	for i := range pictures {
@@ -29,10 +51,6 @@ func TestBatchesOnTheDevice(t *testing.T) {
 	for i := range labels {
 		labels[i] = int64(i % 3)
 	}
-	drv := fakedriver.Open(t)
-	drv.Set(fakedriver.DelayUS, 100)
-	d, err := cuda.OpenWith(0, cuda.Options{Library: drv.Library})
-	require.NoError(t, err)
 	define := func(g *pipeline.Graph) {
 		v := readers.Slices(g, readers.SlicesOptions{Name: "r", Shuffle: true}, readers.Rows(pictures, side, side, 3), readers.Rows(labels))
 		o := ops.CropMirrorNormalizeOptions{
@@ -43,8 +61,15 @@ func TestBatchesOnTheDevice(t *testing.T) {
 		g.Output("image", image)
 		g.Output("label", ops.DeviceOneHot(g, ops.ToDevice(g, v[1]), one))
 		g.Output("again", image)
+		small := ops.ResizeOptions{Height: 5, Width: 7}
+		resized := ops.DeviceResize(g, ops.ToDevice(g, v[0]), small)
+		g.Output("resized", resized)
+		g.Output("chain", ops.DeviceCropMirrorNormalize(g, resized, ops.CropMirrorNormalizeOptions{Mean: []float64{7}}))
 		g.Output("host image", ops.CropMirrorNormalize(g, v[0], o))
 		g.Output("host label", ops.OneHot(g, v[1], one))
+		onHost := ops.Resize(g, v[0], small)
+		g.Output("host resized", onHost)
+		g.Output("host chain", ops.CropMirrorNormalize(g, onHost, ops.CropMirrorNormalizeOptions{Mean: []float64{7}}))
 	}
 	for _, policy := range []streams.Policy{streams.Single, streams.PerBackend, streams.PerOperator, streams.Ranked, streams.Optimal} {
 		p, err := pipeline.New(pipeline.Options{BatchSize: batch, Seed: 5, Device: d, StreamPolicy: policy}, define)
@@ -57,7 +82,7 @@ func TestBatchesOnTheDevice(t *testing.T) {
 			before := p.MemoryOf(memstats.Device)
 			for b, err := range l.Epoch(t.Context()) {
 				require.NoError(t, err)
-				for _, name := range []string{"image", "label"} {
+				for _, name := range []string{"image", "label", "resized", "chain"} {
 					require.True(t, b.OnDevice(name))
 					require.False(t, b.OnDevice("host "+name))
 					got := make([]byte, len(b.Bytes(name)))
@@ -81,7 +106,6 @@ func TestBatchesOnTheDevice(t *testing.T) {
 		require.Zero(t, p.MemoryOf(memstats.Device).Live)
 	}
 	require.NoError(t, d.Close())
-	require.Empty(t, drv.Report())
 }
 
 // TestDeviceMemoryRunsOut asks for more than the GPU has.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/planktonml/plankton/internal/imaging"
 	"github.com/planktonml/plankton/internal/jpeg"
+	"github.com/planktonml/plankton/internal/png"
 	"github.com/planktonml/plankton/pipeline"
 )
 
@@ -23,6 +24,7 @@ type picturefile struct {
 	raw    []byte // a region before it is turned upright
 	region []byte // a region for the operator that the decoder is fused with
 
+	png   png.Decoder
 	other raster      // a picture of another format
 	size  image.Point // of the stored picture
 	turn  int         // its Exif orientation, 1 if it is left as it is
@@ -54,7 +56,7 @@ func (p *picturefile) open(s *pipeline.Sample, data []byte, o *DecodeOptions) er
 			p.turn = h.Orientation
 		}
 	case bytes.HasPrefix(data, []byte("\x89PNG")):
-		m, err := openPNG(data, o.MaxPixels, func(n int64) error { return p.reserve(s, n) })
+		m, err := openPNG(&p.png, data, o.MaxPixels, func(n int64) error { return p.reserve(s, n) })
 		if err != nil {
 			return err
 		}
@@ -74,7 +76,7 @@ func (p *picturefile) grey() bool {
 	if p.data != nil {
 		return p.header.Space == jpeg.Gray
 	}
-	return p.other.grey()
+	return p.other.gray
 }
 
 // stored returns where the upright pixel x, y is in the stored picture.
@@ -164,13 +166,14 @@ func (p *picturefile) reserve(s *pipeline.Sample, growth int64) error {
 
 // reserved returns how many bytes the file's buffers hold.
 func (p *picturefile) reserved() int64 {
-	return p.jpeg.Reserved() + p.planes.Reserved() + int64(cap(p.raw)) + int64(cap(p.region)) + int64(len(p.other.pix))
+	return p.jpeg.Reserved() + p.planes.Reserved() + int64(cap(p.raw)) + int64(cap(p.region)) + p.png.Reserved() + p.other.held
 }
 
 // release gives the buffers up.
 func (p *picturefile) release() {
 	p.jpeg.Release()
 	p.planes.Release()
+	p.png.Release()
 	p.raw, p.region, p.other = nil, nil, raster{}
 }
 

@@ -7,67 +7,72 @@ import (
 	"image"
 	"image/color"
 	"image/draw"
-	"image/png"
+	stdpng "image/png"
 	"io"
+
+	"github.com/planktonml/plankton/internal/png"
 )
 
 // raster is a decoded picture of bytes: rows of pixels, of each of which the
-// high byte of every channel is read.
+// high byte of every channel is read. Alpha is dropped: a transparent pixel has the
+// colour that the file stores.
 type raster struct {
 	pix     []byte
 	h, w    int
 	stride  int           // bytes from one row to the next
 	step    int           // bytes from one pixel to the next
-	channel int           // bytes from one channel to the next; 0 where there is one channel
+	channel int           // bytes from one channel to the next; 0 where all are alike
 	palette *[256][3]byte // colours, where pixels are indices; black beyond the file's
+	gray    bool          // a picture of one channel
+	held    int64         // bytes of pix that are not the PNG decoder's
 }
 
 // openPNG decodes a PNG file of at most maxPixels pixels, after it has reserved the
-// bytes that this takes.
-func openPNG(data []byte, maxPixels int64, reserve func(int64) error) (raster, error) {
-	c, err := png.DecodeConfig(bytes.NewReader(data))
+// bytes that this takes. The pixels are the decoder's.
+func openPNG(d *png.Decoder, data []byte, maxPixels int64, reserve func(int64) error) (raster, error) {
+	d.MaxPixels = maxPixels
+	h, err := d.Open(data)
 	if err != nil {
-		return raster{}, pngError(err)
-	}
-	if n := int64(c.Height) * int64(c.Width); n > maxPixels {
-		return raster{}, fmt.Errorf("png: %d×%d is %d pixels, the limit is %d (MaxPixels)", c.Width, c.Height, n, maxPixels)
-	}
-	if err := reserve(int64(c.Height) * int64(c.Width) * pixelBytes(c.ColorModel, data)); err != nil {
 		return raster{}, err
 	}
-	img, err := png.Decode(bytes.NewReader(data))
+	if h.Interlaced {
+		return openInterlaced(&h, data, reserve)
+	}
+	if err := reserve(d.Growth()); err != nil {
+		return raster{}, err
+	}
+	m, err := d.Decode()
 	if err != nil {
-		return raster{}, pngError(err)
+		return raster{}, err
 	}
-	return rasterOf(img), nil
+	r := raster{pix: m.Pix, h: h.Height, w: h.Width, stride: m.Stride, step: m.Step, palette: m.Palette}
+	if h.Color == png.RGB || h.Color == png.RGBA {
+		r.channel = h.Depth / 8
+	}
+	r.gray = h.Color == png.Gray && !h.Transparent
+	return r, nil
 }
 
-// pixelBytes returns how many bytes the PNG decoder takes for a pixel. Of an
-// interlaced file it makes the passes one by one beside the whole picture.
-func pixelBytes(m color.Model, data []byte) int64 {
-	const interlaceMethod = 28 // its place in a file, the last byte of the header
-	n := int64(4)
-	switch m {
-	case color.GrayModel:
-		n = 1
-	case color.Gray16Model:
-		n = 2
-	case color.RGBA64Model, color.NRGBA64Model:
-		n = 8
+// openInterlaced decodes an interlaced file by image/png, which makes the passes one
+// by one beside the whole picture.
+func openInterlaced(h *png.Header, data []byte, reserve func(int64) error) (raster, error) {
+	const most = 8 // bytes of a pixel
+	if err := reserve(2 * most * int64(h.Height) * int64(h.Width)); err != nil {
+		return raster{}, err
 	}
-	if _, ok := m.(color.Palette); ok {
-		n = 1
+	img, err := stdpng.Decode(bytes.NewReader(data))
+	if err != nil {
+		return raster{}, interlacedError(err)
 	}
-	if data[interlaceMethod] != 0 {
-		n *= 2
-	}
-	return n
+	r := rasterOf(img)
+	r.held = int64(len(r.pix))
+	return r, nil
 }
 
-// pngError gives errors of the decompressor the name of the format.
-func pngError(err error) error {
+// interlacedError gives errors of the decompressor the name of the format.
+func interlacedError(err error) error {
 	switch {
-	case errors.As(err, new(png.FormatError)), errors.As(err, new(png.UnsupportedError)):
+	case errors.As(err, new(stdpng.FormatError)), errors.As(err, new(stdpng.UnsupportedError)):
 		return err
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return fmt.Errorf("png: the file is cut short: %w", err)
@@ -76,15 +81,14 @@ func pngError(err error) error {
 }
 
 // rasterOf returns the pixels of img without a copy where it is of a type that
-// the PNG decoder makes. Alpha is dropped: a transparent pixel has the colour
-// that the file stores.
+// image/png makes.
 func rasterOf(img image.Image) raster {
 	r := raster{h: img.Bounds().Dy(), w: img.Bounds().Dx()}
 	switch m := img.(type) {
 	case *image.Gray:
-		r.pix, r.stride, r.step = m.Pix, m.Stride, 1
+		r.pix, r.stride, r.step, r.gray = m.Pix, m.Stride, 1, true
 	case *image.Gray16:
-		r.pix, r.stride, r.step = m.Pix, m.Stride, 2
+		r.pix, r.stride, r.step, r.gray = m.Pix, m.Stride, 2, true
 	case *image.RGBA: // without alpha
 		r.pix, r.stride, r.step, r.channel = m.Pix, m.Stride, 4, 1
 	case *image.RGBA64:
@@ -108,13 +112,10 @@ func rasterOf(img image.Image) raster {
 	return r
 }
 
-// grey reports whether the picture has one channel.
-func (p *raster) grey() bool { return p.channel == 0 && p.palette == nil }
-
 // copy writes the pixels of a region to dst, dense, as t has them. Any is one
 // channel of a grey picture, RGB of others.
 func (p *raster) copy(dst []byte, region image.Rectangle, t ColorType) {
-	if t == Any && p.grey() {
+	if t == Any && p.gray {
 		t = Gray
 	}
 	for y := region.Min.Y; y < region.Max.Y; y++ {

@@ -140,6 +140,13 @@ func (o *ResizeOptions) spec() (imaging.ResizeSpec, error) {
 // shorter side would otherwise take all memory there is.
 const maxPixels = 1 << 28
 
+func checkPixels(p *imaging.Plan) error {
+	if n := int64(p.Y.Out) * int64(p.X.Out); n > maxPixels {
+		return fmt.Errorf("the result has %d×%d = %d pixels; at most %d are possible: limit it with MaxHeight and MaxWidth", p.Y.Out, p.X.Out, n, maxPixels)
+	}
+	return nil
+}
+
 type resize struct {
 	spec      imaging.ResizeSpec
 	to        pipeline.DType
@@ -155,8 +162,8 @@ func (k *resize) Run(_ *pipeline.Sample, in, out []*pipeline.Tensor) error {
 	if err != nil {
 		return plain(err)
 	}
-	if n := int64(plan.Y.Out) * int64(plan.X.Out); n > maxPixels {
-		return fmt.Errorf("the result has %d×%d = %d pixels; at most %d are possible: limit it with MaxHeight and MaxWidth", plan.Y.Out, plan.X.Out, n, maxPixels)
+	if err := checkPixels(&plan); err != nil {
+		return err
 	}
 	to := k.to
 	if to == 0 {

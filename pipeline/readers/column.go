@@ -17,7 +17,7 @@ type Column struct {
 	spec  pipeline.Spec
 	rows  int
 	names []string // of the classes
-	fill  func(row int, t *pipeline.Tensor) error
+	row   func(i int) []byte
 	check func(classes int) error // that all rows are labels; nil if they cannot be
 	err   error
 }
@@ -39,9 +39,7 @@ func Rows[T pipeline.Element](data []T, shape ...int) Column {
 		return c
 	}
 	c.rows = len(data) / size
-	c.fill = func(row int, t *pipeline.Tensor) error {
-		return t.Lend(pipeline.BytesOf(data[row*size:(row+1)*size:(row+1)*size]), c.spec.Shape...)
-	}
+	c.row = func(i int) []byte { return pipeline.BytesOf(data[i*size : (i+1)*size : (i+1)*size]) }
 	if whole := c.spec.DType != pipeline.Float32 && c.spec.DType != pipeline.Float64; whole && len(shape) == 0 {
 		c.check = func(classes int) error { return checkLabels(data, classes) }
 	}
@@ -52,9 +50,7 @@ func Rows[T pipeline.Element](data []T, shape ...int) Column {
 // as encoded pictures as [][]byte.
 func Ragged[T pipeline.Element](rows [][]T) Column {
 	c := Column{spec: pipeline.Spec{DType: dtypeOf[T](), Shape: []int{-1}}, rows: len(rows)}
-	c.fill = func(row int, t *pipeline.Tensor) error {
-		return t.Lend(pipeline.BytesOf(slices.Clip(rows[row])), len(rows[row]))
-	}
+	c.row = func(i int) []byte { return pipeline.BytesOf(slices.Clip(rows[i])) }
 	return c
 }
 
@@ -91,6 +87,15 @@ func (c Column) WithLayout(layout pipeline.Layout) Column {
 	}
 	c.spec.Layout = layout
 	return c
+}
+
+// lend makes t show row i.
+func (c *Column) lend(t *pipeline.Tensor, i int) error {
+	mem := c.row(i)
+	if c.spec.Dense() {
+		return t.Lend(mem, c.spec.Shape...)
+	}
+	return t.Lend(mem, len(mem)/c.spec.DType.Size())
 }
 
 func checkLabels[T pipeline.Element](data []T, classes int) error {

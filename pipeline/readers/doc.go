@@ -14,5 +14,7 @@
 // always copies: whoever gets a batch may overwrite it without harm to the data
 // set.
 //
-// The options that all readers share are those of [pipeline.ReaderOptions].
+// The options that all readers share are those of [pipeline.ReaderOptions]. Two
+// readers of the same data with a [pipeline.Split] share it between training and
+// validation.
 package readers

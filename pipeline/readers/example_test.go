@@ -94,6 +94,30 @@ func ExampleSlices() {
 	// 3 rows of float32 2 and int32 scalar
 }
 
+// Two readers of the same data share it: a fifth is held out to validate with.
+func ExampleSlices_split() {
+	sizes := make([]float32, 150*2)
+	part := func(holdout bool) *pipeline.Reader {
+		p, err := pipeline.New(pipeline.Options{BatchSize: 10}, func(g *pipeline.Graph) {
+			v := readers.Slices(g, readers.SlicesOptions{
+				Name:  "flowers",
+				Split: pipeline.Split{Folds: 5, Holdout: holdout},
+			}, readers.Rows(sizes, 2))
+			g.Output("size", v[0])
+		})
+		if err != nil {
+			log.Fatal(err)
+		}
+		return p.Readers()[0]
+	}
+	train, validate := part(false), part(true)
+	fmt.Println(train.Len(), "to train with,", validate.Len(), "to validate with")
+	fmt.Println("the first ones:", train.Source.Describe(0), "and", validate.Source.Describe(0))
+	// Output:
+	// 120 to train with, 30 to validate with
+	// the first ones: flowers[110] and flowers[108]
+}
+
 func ExampleSlices_mistake() {
 	_, err := pipeline.New(pipeline.Options{BatchSize: 1}, func(g *pipeline.Graph) {
 		readers.Slices(g, readers.SlicesOptions{Name: "flowers"},

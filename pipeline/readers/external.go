@@ -29,7 +29,7 @@ type ExternalOptions struct {
 	// item are copied before the next item is asked for.
 	//
 	// A sequence has no length, so it cannot be shuffled, cut into shards,
-	// padded or resumed in constant time.
+	// padded, split or resumed in constant time.
 	Seq iter.Seq2[Item, error]
 
 	ClassNames []string // names of the classes by label
@@ -47,6 +47,8 @@ type ExternalOptions struct {
 	StickToShard bool // read the same shard in every epoch instead of moving on
 	PadLastBatch bool // fill up with the last sample instead of going on
 	Shuffle      bool // another order in every epoch
+
+	Split pipeline.Split // the part of the data set to read, to train or to validate with; default the whole
 }
 
 // Item is a sample of a sequence, one element per output.
@@ -70,7 +72,7 @@ func External(g *pipeline.Graph, o ExternalOptions) []pipeline.Value {
 	}
 	options := pipeline.ReaderOptions{
 		Name: o.Name, NumShards: o.NumShards, ShardID: o.ShardID,
-		StickToShard: o.StickToShard, PadLastBatch: o.PadLastBatch, Shuffle: o.Shuffle,
+		StickToShard: o.StickToShard, PadLastBatch: o.PadLastBatch, Shuffle: o.Shuffle, Split: o.Split,
 	}
 	o.Outputs = slices.Clone(o.Outputs)
 	if o.Seq != nil {

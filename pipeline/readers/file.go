@@ -14,7 +14,7 @@ import (
 	"github.com/planktonml/plankton/pipeline"
 )
 
-// FileOptions configures [File]. Root or List must be given.
+// FileOptions configures [File]. Root, List or Files must be given.
 type FileOptions struct {
 	Name string // of the reader; default "reader", "reader2", …
 
@@ -38,12 +38,21 @@ type FileOptions struct {
 	// they are read.
 	List string
 
+	// Files names the files one by one, relative to Root, or to the working
+	// directory without a Root. Their order is kept, and a file can be there once.
+	// Whether they exist shows when they are read. Labels are the classes of the
+	// files; without them a file's label is its place in Files. Exclusive with
+	// List, and as it is in NVIDIA DALI.
+	Files  []string
+	Labels []int
+
 	// Extensions are the endings of the files to take from Root, upper or
-	// lower case; default [DefaultExtensions]. A list is taken as it is.
+	// lower case; default [DefaultExtensions]. List and Files are taken as they
+	// are.
 	Extensions []string
 
 	// Classes is the number of classes. The default is the number of class
-	// folders, or the highest label of the list plus one.
+	// folders, or the highest label of List or Files plus one.
 	Classes int
 	// ClassNames are the names of the classes by label. With class folders
 	// they are the folders' names, in the order of the labels, and folders of
@@ -51,11 +60,19 @@ type FileOptions struct {
 	// such as one to validate with, lack some of the classes.
 	ClassNames []string
 
+	// ReadAhead is how many files ahead of the workers the system is asked to
+	// bring into memory, where they are on a disk; see [pipeline.Prefetcher].
+	// Default 128, -1 for none. Files that are in the page cache cost next to
+	// nothing. Linux only.
+	ReadAhead int
+
 	NumShards    int  // the data set is cut into this many shards; default 1
 	ShardID      int  // the shard that this reader starts with
 	StickToShard bool // read the same shard in every epoch instead of moving on
 	PadLastBatch bool // fill up with the last sample instead of going on
 	Shuffle      bool // another order in every epoch
+
+	Split pipeline.Split // the part of the data set to read, to train or to validate with; default the whole
 }
 
 // DefaultExtensions are the endings of files that [File] takes from a folder if
@@ -69,7 +86,7 @@ func DefaultExtensions() []string {
 // length differs), label its class (int32 scalar). Decode pictures next.
 //
 // Samples are sorted by label and then by the bytes of their path, so that the
-// same files give the same order everywhere; a list keeps its own order. The
+// same files give the same order everywhere; List and Files keep their own order. The
 // fingerprint is one of the relative paths and the labels; the content and size
 // of ten million files would take too long to look at.
 //
@@ -87,7 +104,7 @@ func File(g *pipeline.Graph, o FileOptions) (encoded, label pipeline.Value) {
 	}
 	v := g.Read(pipeline.ReaderOptions{
 		Name: o.Name, NumShards: o.NumShards, ShardID: o.ShardID,
-		StickToShard: o.StickToShard, PadLastBatch: o.PadLastBatch, Shuffle: o.Shuffle,
+		StickToShard: o.StickToShard, PadLastBatch: o.PadLastBatch, Shuffle: o.Shuffle, Split: o.Split,
 	}, src)
 	return v[0], v[1]
 }
@@ -98,21 +115,32 @@ type fileSource struct {
 	labels  []int32
 	classes int
 	meta    pipeline.Meta
+
+	readAhead int // of the options, defaults filled in
 }
+
+const defaultReadAhead = 128
 
 func newFileSource(o *FileOptions) (*fileSource, error) {
 	classes, err := declaredClasses(o.Classes, o.ClassNames)
 	if err != nil {
 		return nil, err
 	}
-	s := &fileSource{classes: classes}
+	s := &fileSource{classes: classes, readAhead: o.ReadAhead}
+	if s.readAhead == 0 {
+		s.readAhead = defaultReadAhead
+	}
 	switch {
+	case len(o.Files) > 0:
+		err = s.fromFiles(o)
+	case o.Labels != nil:
+		err = errors.New("Labels are given, but no Files; a folder's labels are those of its class folders, a List has its own")
 	case o.List != "":
 		err = s.fromList(o)
 	case o.Root != "":
 		err = s.fromRoot(o)
 	default:
-		err = errors.New("neither Root nor List is given; name a folder of files or of one folder per class, or a list of files")
+		err = errors.New("neither Root nor List nor Files is given; name a folder of files or of one folder per class, a list of files, or files")
 	}
 	if err != nil {
 		return nil, err

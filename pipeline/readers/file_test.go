@@ -135,6 +135,57 @@ func TestFileList(t *testing.T) {
 	})
 }
 
+func TestFileFiles(t *testing.T) {
+	root := tree(t, map[string]string{"cat/1.jpg": "one", "dog.txt": "two"})
+	elsewhere := filepath.Join(tree(t, map[string]string{"x.jpg": "three"}), "x.jpg")
+	files := []string{"./dog.txt", "cat/1.jpg", elsewhere}
+	s, err := newFileSource(&FileOptions{Root: root, Files: files})
+	require.NoError(t, err)
+	require.Equal(t, []int32{0, 1, 2}, s.labels, "their places")
+	require.Equal(t, 3, s.Outputs()[1].Classes)
+
+	t.Chdir(root)
+	labelled, err := newFileSource(&FileOptions{Files: files, Labels: []int{4, 0, 4}, ClassNames: []string{"a", "b", "c", "d", "e"}})
+	require.NoError(t, err)
+	require.Equal(t, []int32{4, 0, 4}, labelled.labels)
+	require.Equal(t, []string{"a", "b", "c", "d", "e"}, labelled.Meta().Classes)
+	require.NotEqual(t, s.Meta().Fingerprint, labelled.Meta().Fingerprint)
+	t.Chdir(t.TempDir())
+	withTensors(t, labelled, func(out []*pipeline.Tensor) error {
+		for i, want := range []string{"two", "one", "three"} {
+			require.NoError(t, labelled.Read(context.Background(), int64(i), out))
+			require.Equal(t, want, string(out[0].Bytes()))
+		}
+		return nil
+	})
+	require.Equal(t, elsewhere, labelled.Describe(2))
+}
+
+// Two readers of one folder share its files between training and validation.
+func TestFileSplit(t *testing.T) {
+	files := map[string]string{}
+	for i := range 23 {
+		files[fmt.Sprintf("%c/%02d.jpg", 'a'+i%2, i)] = "x"
+	}
+	root := tree(t, files)
+	var names []string
+	for _, holdout := range []bool{false, true} {
+		p, err := build(1, 1, file(FileOptions{Root: root, Split: pipeline.Split{Folds: 5, Fold: 2, Holdout: holdout, Seed: 1}}))
+		require.NoError(t, err)
+		r := p.Readers()[0]
+		require.Equal(t, []string{"a", "b"}, r.Meta().Classes)
+		for i := range r.Len() {
+			name, err := filepath.Rel(root, r.Source.Describe(i))
+			require.NoError(t, err)
+			names = append(names, filepath.ToSlash(name))
+		}
+	}
+	require.Len(t, names, len(files))
+	for name := range files {
+		require.Contains(t, names, name)
+	}
+}
+
 // A list that a reader's own listing wrote gives the same data set.
 func TestFileListRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -188,7 +239,7 @@ func TestFileRefusals(t *testing.T) {
 		want    []string
 		is      error
 	}{
-		{"nothing given", FileOptions{}, []string{"readers.File: neither Root nor List is given"}, nil},
+		{"nothing given", FileOptions{}, []string{"readers.File: neither Root nor List nor Files is given"}, nil},
 		{"missing", FileOptions{Name: "train", Root: in("none")}, []string{"pipeline: train: Root ", in("none"), "give a folder"}, fs.ErrNotExist},
 		{"a file as Root", FileOptions{Root: in("file.jpg")}, []string{in("file.jpg") + " is a file, not a folder"}, nil},
 		{"empty", FileOptions{Root: in("empty")}, []string{in("empty"), "holds no files", ".jpg"}, nil},
@@ -212,6 +263,17 @@ func TestFileRefusals(t *testing.T) {
 		{"zero byte", FileOptions{List: in("bad6")}, []string{"line 1", "zero bytes"}, nil},
 		{"twice", FileOptions{List: in("bad7")}, []string{"line 4: a.jpg is already on line 1"}, nil},
 		{"empty list", FileOptions{List: in("bad8")}, []string{in("bad8") + " names no files"}, nil},
+		{"files and a list", FileOptions{Files: []string{"a"}, List: in("bad8")}, []string{"both Files and List are given"}, nil},
+		{"extensions of files", FileOptions{Files: []string{"a"}, Extensions: []string{"jpg"}}, []string{"Extensions are for folders; Files are"}, nil},
+		{"labels alone", FileOptions{Root: in("ab"), Labels: []int{0, 1}}, []string{"Labels are given, but no Files"}, nil},
+		{"too few labels", FileOptions{Files: []string{"a", "b"}, Labels: []int{1}}, []string{"1 Labels for 2 Files"}, nil},
+		{"no labels at all", FileOptions{Files: []string{"a", "b"}, Labels: []int{}}, []string{"0 Labels for 2 Files"}, nil},
+		{"label of a file", FileOptions{Files: []string{"a", "b"}, Labels: []int{1, -2}}, []string{"Labels[1], of b: label -2 is out of range"}, nil},
+		{"label beyond names", FileOptions{Files: []string{"a", "b"}, ClassNames: []string{"x"}}, []string{"Labels[1], of b: label 1 is out of range: with 1 classes"}, nil},
+		{"empty path", FileOptions{Files: []string{"a", ""}}, []string{`Files[1] is ""; want a path`}, nil},
+		{"zero byte in a path", FileOptions{Files: []string{"a\x00"}}, []string{"zero bytes"}, nil},
+		{"a file twice", FileOptions{Files: []string{"a", "b", "./b"}}, []string{"Files[2]: b is already Files[1]"}, nil},
+		{"split", FileOptions{Root: in("ab"), Split: pipeline.Split{Folds: 3}}, []string{"Split.Folds is 3, but there are only 2 samples"}, nil},
 		{"long line", FileOptions{List: in("bad9")}, []string{"line 1: longer than"}, nil},
 	}
 	for _, tt := range tests {

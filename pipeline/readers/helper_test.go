@@ -21,8 +21,11 @@ type feed struct{ n, batch, batches int64 }
 
 func (f feed) Locate(seq int64) (epoch, step int64, ok bool) { return 0, seq, seq < f.batches }
 
-func (f feed) Sample(_ int, _, step int64, row int) (int64, bool) {
-	return (step*f.batch + int64(row)) % f.n, true
+func (f feed) AppendBatch(dst []int64, _ int, _, step int64) []int64 {
+	for row := range f.batch {
+		dst = append(dst, (step*f.batch+row)%f.n)
+	}
+	return dst
 }
 
 // build makes a pipeline of one reader whose values are the outputs "0", "1", …

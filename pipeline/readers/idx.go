@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/planktonml/plankton/internal/imaging"
 	"github.com/planktonml/plankton/pipeline"
 )
 
@@ -36,6 +37,8 @@ type IDXOptions struct {
 	StickToShard bool // read the same shard in every epoch instead of moving on
 	PadLastBatch bool // fill up with the last sample instead of going on
 	Shuffle      bool // another order in every epoch
+
+	Split pipeline.Split // the part of the data set to read, to train or to validate with; default the whole
 }
 
 // IDX reads files of the IDX format, in which MNIST, Fashion-MNIST, EMNIST and
@@ -61,13 +64,15 @@ func IDX(g *pipeline.Graph, o IDXOptions) (image, label pipeline.Value) {
 	}
 	v := g.Read(pipeline.ReaderOptions{
 		Name: o.Name, NumShards: o.NumShards, ShardID: o.ShardID,
-		StickToShard: o.StickToShard, PadLastBatch: o.PadLastBatch, Shuffle: o.Shuffle,
+		StickToShard: o.StickToShard, PadLastBatch: o.PadLastBatch, Shuffle: o.Shuffle, Split: o.Split,
 	}, src)
 	if src.labels == nil {
 		return v[0], label
 	}
 	return v[0], v[1]
 }
+
+var _ pipeline.Toucher = (*idxSource)(nil)
 
 type idxSource struct {
 	path    string
@@ -148,9 +153,17 @@ func (s *idxSource) Outputs() []pipeline.Spec {
 	return []pipeline.Spec{s.spec, {DType: pipeline.Int32, Classes: s.classes}}
 }
 
-func (s *idxSource) Read(_ context.Context, index int64, out []*pipeline.Tensor) error {
+// sample returns the data of a sample.
+func (s *idxSource) sample(index int64) []byte {
 	n := len(s.images.data) / s.images.dims[0]
-	if err := out[0].Lend(s.images.data[int(index)*n:int(index+1)*n:int(index+1)*n], s.spec.Shape...); err != nil {
+	return s.images.data[int(index)*n : int(index+1)*n : int(index+1)*n]
+}
+
+// Touch implements pipeline.Toucher.
+func (s *idxSource) Touch(index int64) { imaging.Touch(s.sample(index)) }
+
+func (s *idxSource) Read(_ context.Context, index int64, out []*pipeline.Tensor) error {
+	if err := out[0].Lend(s.sample(index), s.spec.Shape...); err != nil {
 		return err
 	}
 	if s.labels == nil {

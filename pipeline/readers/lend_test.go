@@ -12,8 +12,11 @@ import (
 type whole struct{ n int64 }
 
 func (f whole) Locate(seq int64) (int64, int64, bool) { return 0, seq, seq == 0 }
-func (f whole) Sample(_ int, _, _ int64, row int) (int64, bool) {
-	return int64(row), int64(row) < f.n
+func (f whole) AppendBatch(dst []int64, _ int, _, _ int64) []int64 {
+	for i := range f.n {
+		dst = append(dst, i)
+	}
+	return dst
 }
 
 func TestTheConsumerCannotReachTheDataSet(t *testing.T) {

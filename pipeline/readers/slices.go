@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/planktonml/plankton/internal/imaging"
 	"github.com/planktonml/plankton/pipeline"
 )
 
@@ -19,6 +20,8 @@ type SlicesOptions struct {
 	StickToShard bool // read the same shard in every epoch instead of moving on
 	PadLastBatch bool // fill up with the last sample instead of going on
 	Shuffle      bool // another order in every epoch
+
+	Split pipeline.Split // the part of the data set to read, to train or to validate with; default the whole
 }
 
 // Slices reads data that the program has in memory: sample i is row i of every
@@ -39,9 +42,11 @@ func Slices(g *pipeline.Graph, o SlicesOptions, columns ...Column) []pipeline.Va
 	}
 	return g.Read(pipeline.ReaderOptions{
 		Name: o.Name, NumShards: o.NumShards, ShardID: o.ShardID,
-		StickToShard: o.StickToShard, PadLastBatch: o.PadLastBatch, Shuffle: o.Shuffle,
+		StickToShard: o.StickToShard, PadLastBatch: o.PadLastBatch, Shuffle: o.Shuffle, Split: o.Split,
 	}, src)
 }
+
+var _ pipeline.Toucher = (*slicesSource)(nil)
 
 type slicesSource struct {
 	name    string
@@ -57,7 +62,7 @@ func newSlicesSource(name string, columns []Column) (*slicesSource, error) {
 	h := sha256.New()
 	for i, c := range columns {
 		switch first := columns[0]; {
-		case c.fill == nil && c.err == nil:
+		case c.row == nil && c.err == nil:
 			return nil, fmt.Errorf("column %d is empty; make it with Rows or Ragged", i)
 		case c.err != nil:
 			return nil, fmt.Errorf("column %d (%s): %w", i, c.spec, c.err)
@@ -89,11 +94,18 @@ func (s *slicesSource) Outputs() []pipeline.Spec {
 
 func (s *slicesSource) Read(_ context.Context, index int64, out []*pipeline.Tensor) error {
 	for i := range s.columns {
-		if err := s.columns[i].fill(int(index), out[i]); err != nil {
+		if err := s.columns[i].lend(out[i], int(index)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// Touch implements pipeline.Toucher.
+func (s *slicesSource) Touch(index int64) {
+	for i := range s.columns {
+		imaging.Touch(s.columns[i].row(int(index)))
+	}
 }
 
 // Describe returns the reader's name and the row.

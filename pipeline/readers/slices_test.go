@@ -116,6 +116,14 @@ func TestSlicesFingerprint(t *testing.T) {
 	require.NotEqual(t, base, print(Rows(make([]int8, 6), 3)))
 }
 
+func TestSlicesTouchTakesEveryRow(t *testing.T) {
+	s, err := newSlicesSource("", []Column{Rows([]float32{1, 2, 3, 4}, 2), Ragged([][]byte{nil, []byte("ab")})})
+	require.NoError(t, err)
+	for i := range s.Len() {
+		s.Touch(i)
+	}
+}
+
 func TestSlicesReadAllocatesNothing(t *testing.T) {
 	s, err := newSlicesSource("", []Column{
 		Rows(make([]float32, 3*64), 8, 8), Ragged([][]byte{counting(3), counting(100), counting(7)}), Rows([]int32{1, 2, 3}),

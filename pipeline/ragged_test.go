@@ -1,0 +1,51 @@
+package pipeline
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A large sample in another row of every batch does not make all rows large.
+func TestRaggedRowsTakeMemoryThatFits(t *testing.T) {
+	const batch, small, large = 16, 40 << 10, 1 << 20
+	for _, workers := range []int{1, 3} {
+		p, err := New(Options{BatchSize: batch, Workers: workers, PrefetchDepth: 1}, func(g *Graph) {
+			v := grown(g, "ragged", g.Read(ReaderOptions{}, numbers{n: 1 << 30})[0], func(i int64) int {
+				if i%batch == i/batch*5%batch {
+					return large
+				}
+				return small
+			})
+			g.Output("ragged", v)
+			g.Output("again", v)
+		})
+		require.NoError(t, err)
+		r := runner(t, p, 1<<40)
+		take(t, r, 10*batch)
+		// Two batches with two outputs, where workers may meet large samples of both
+		// batches at once.
+		most := 2*2*(batch*small+large) + workers*2*large
+		require.LessOrEqual(t, p.Memory().Live, int64(most), "%d workers; %d if all rows were large", workers, 2*2*batch*large)
+		before := p.Memory().Allocations
+		take(t, r, 10*batch)
+		require.LessOrEqual(t, p.Memory().Allocations-before, int64(10*batch), "far fewer than samples")
+	}
+}
+
+func TestFitsBetter(t *testing.T) {
+	for _, c := range []struct {
+		a, b, n int
+		want    bool
+	}{
+		{100, 200, 50, true},
+		{200, 100, 50, false},
+		{100, 100, 50, false},
+		{100, 40, 50, true},
+		{40, 100, 50, false},
+		{40, 30, 50, true}, // grows by less
+		{30, 40, 50, false},
+	} {
+		require.Equal(t, c.want, fitsBetter(c.a, c.b, c.n), c)
+	}
+}

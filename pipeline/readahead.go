@@ -1,0 +1,201 @@
+package pipeline
+
+import (
+	"context"
+	"math"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+)
+
+// Prefetcher is a Source that can bring samples nearer before they are read, such
+// as from a disk into the page cache.
+//
+// While workers make batches, goroutines beside them call Prefetch for what the
+// workers are about to read: for every valid row at most once, roughly in the
+// order of the rows. Where samples turn out to be at hand already, they look at one in 32
+// until one is not.
+type Prefetcher interface {
+	Source
+	// Prefetch begins to fetch a sample and reports whether there was need for it.
+	// It may block, and should return when ctx ends, which the end of a run waits
+	// for. It is called by several goroutines at once. An error is Read's to return;
+	// a panic fails the sample that is read next.
+	Prefetch(ctx context.Context, index int64) (fetched bool)
+	// ReadAhead returns how many samples ahead of the workers Prefetch is to be
+	// called, as far as they belong to batches that are being made: at most
+	// PrefetchDepth + 1 of them. One goroutine is there for every 32. Below 1 there
+	// is none.
+	ReadAhead() int
+}
+
+const (
+	aheadPerGoroutine = 32
+	aheadAtHand       = 64 // samples at hand in a row, after which
+	aheadSample       = 32 // one in so many is looked at
+)
+
+// readAhead calls the Prefetch of one reader's source. Rows are counted over
+// batches, from the beginning of the run.
+type readAhead struct {
+	src    Prefetcher
+	reader int
+	rows   int64 // of a batch
+	ahead  int64
+
+	stride int64 // rows that it is woken for at least
+
+	at     atomic.Int64 // the row that a worker has begun last; others may have begun one behind it
+	report atomic.Int64 // workers wake it when they begin this row or one behind it
+
+	panicked atomic.Pointer[PanicError] // of Prefetch, until a worker has reported it
+
+	mu      sync.Mutex
+	changed sync.Cond
+	samples [][]int64 // of the valid rows of the batches in flight, by batch modulo their number
+	begun   int64     // batches
+	next    int64     // row to fetch
+	atHand  int       // samples in a row that did not have to be fetched
+	parked  bool
+	ended   bool
+
+	group sync.WaitGroup
+}
+
+// newReadAheads returns one for every reader that wants it.
+func newReadAheads(p *Pipeline) (aheads []*readAhead) {
+	for i, r := range p.readers {
+		src, ok := r.Source.(Prefetcher)
+		if !ok || src.ReadAhead() < 1 {
+			continue
+		}
+		a := &readAhead{src: src, reader: i, rows: int64(p.opt.BatchSize), ahead: int64(src.ReadAhead()), samples: make([][]int64, p.slots())}
+		a.stride = max(1, a.ahead/8)
+		a.changed.L = &a.mu
+		aheads = append(aheads, a)
+	}
+	return aheads
+}
+
+// start begins a run from batch 0, and ends the one before it.
+func (a *readAhead) start(ctx context.Context) {
+	a.stop()
+	a.begun, a.next, a.atHand, a.parked, a.ended = 0, 0, 0, false, false
+	a.at.Store(-1)
+	a.report.Store(math.MaxInt64)
+	for range (a.ahead + aheadPerGoroutine - 1) / aheadPerGoroutine {
+		a.group.Go(func() {
+			for {
+				index, ok := a.take()
+				if !ok {
+					return
+				}
+				a.note(a.fetch(ctx, index))
+			}
+		})
+	}
+}
+
+// stop ends the run and joins its goroutines.
+func (a *readAhead) stop() {
+	a.mu.Lock()
+	a.ended = true
+	a.changed.Broadcast()
+	a.mu.Unlock()
+	a.group.Wait()
+}
+
+// park says whether the workers are parked: nothing is fetched meanwhile.
+func (a *readAhead) park(parked bool) {
+	a.mu.Lock()
+	a.parked = parked
+	a.changed.Broadcast()
+	a.mu.Unlock()
+}
+
+// begin says what the next batch reads, before workers begin it.
+func (a *readAhead) begin(seq int64, samples []int64) {
+	a.mu.Lock()
+	slots := int64(len(a.samples))
+	a.samples[seq%slots] = append(a.samples[seq%slots][:0], samples...)
+	a.begun = seq + 1
+	a.next = max(a.next, (a.begun-slots)*a.rows)
+	a.changed.Broadcast()
+	a.mu.Unlock()
+}
+
+// row says that a worker begins a row of a batch. It costs the worker next to
+// nothing unless somebody waits to know.
+func (a *readAhead) row(seq int64, row int) {
+	n := seq*a.rows + int64(row)
+	a.at.Store(n)
+	if n < a.report.Load() {
+		return
+	}
+	a.mu.Lock()
+	a.report.Store(math.MaxInt64)
+	a.changed.Broadcast()
+	a.mu.Unlock()
+}
+
+// take waits for the next sample to fetch; false means that the run is over.
+func (a *readAhead) take() (index int64, ok bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for {
+		at := a.at.Load()
+		if a.next <= at {
+			a.next = at + 2 // the next one is read before it is fetched
+		}
+		switch {
+		case a.ended:
+			return 0, false
+		case !a.parked && a.next < a.begun*a.rows && a.next <= at+a.ahead:
+			n := a.next
+			if a.next++; a.atHand >= aheadAtHand {
+				a.next += aheadSample - 1
+			}
+			batch := a.samples[n/a.rows%int64(len(a.samples))]
+			if row := n % a.rows; row < int64(len(batch)) {
+				return batch[row], true
+			}
+			continue
+		}
+		// Some rows at a time, since to wake a goroutine costs as much as to fetch;
+		// with samples at hand, once a batch.
+		if a.atHand < aheadAtHand {
+			a.report.Store(max(a.next-a.ahead, at+a.stride))
+		}
+		a.changed.Wait()
+	}
+}
+
+// fetch calls Prefetch. A panic is kept for a worker to report.
+func (a *readAhead) fetch(ctx context.Context, index int64) (fetched bool) {
+	defer func() {
+		if v := recover(); v != nil {
+			a.panicked.CompareAndSwap(nil, &PanicError{Value: v, Stack: debug.Stack()})
+		}
+	}()
+	return a.src.Prefetch(ctx, index)
+}
+
+// failure returns a panic of Prefetch, once.
+func (a *readAhead) failure() error {
+	if a.panicked.Load() == nil {
+		return nil
+	}
+	if err := a.panicked.Swap(nil); err != nil {
+		return err
+	}
+	return nil // another worker reports it
+}
+
+// note counts a sample that was looked at.
+func (a *readAhead) note(fetched bool) {
+	a.mu.Lock()
+	if a.atHand++; fetched {
+		a.atHand = 0
+	}
+	a.mu.Unlock()
+}

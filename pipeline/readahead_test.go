@@ -1,0 +1,231 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// slowDisk is a Prefetcher whose samples take a while to come, as many at a time
+// as are asked for.
+type slowDisk struct {
+	numbers
+	ahead   int
+	latency time.Duration
+	warm    bool // everything is at hand
+
+	mu       sync.Mutex
+	comes    map[int64]time.Time // when a sample that was asked for is there
+	asked    []int64             // by Prefetch
+	blocking bool                // Prefetch waits for the end of its context
+	read     atomic.Int64        // samples that were begun to be read
+	farthest int64               // most samples that Prefetch was ahead of Read
+}
+
+func (d *slowDisk) ReadAhead() int { return d.ahead }
+
+func (d *slowDisk) Prefetch(ctx context.Context, index int64) bool {
+	d.mu.Lock()
+	d.asked = append(d.asked, index)
+	d.farthest = max(d.farthest, index-d.read.Load()+1)
+	d.request(index)
+	d.mu.Unlock()
+	if d.blocking {
+		<-ctx.Done()
+	}
+	return !d.warm
+}
+
+// request returns when a sample is there, which it asks for if nobody has.
+func (d *slowDisk) request(index int64) time.Time {
+	if d.comes == nil {
+		d.comes = map[int64]time.Time{}
+	}
+	if _, ok := d.comes[index]; !ok {
+		d.comes[index] = time.Now().Add(d.latency)
+	}
+	return d.comes[index]
+}
+
+func (d *slowDisk) Read(ctx context.Context, index int64, out []*Tensor) error {
+	d.mu.Lock()
+	comes := d.request(index)
+	d.mu.Unlock()
+	d.read.Add(1)
+	time.Sleep(time.Until(comes))
+	return d.numbers.Read(ctx, index, out)
+}
+
+// work is what an operator takes for a sample.
+const work = time.Millisecond
+
+func diskPipeline(t *testing.T, o Options, d Source) *Pipeline {
+	t.Helper()
+	p, err := New(o, func(g *Graph) {
+		v := g.Read(ReaderOptions{}, d)[0]
+		g.Output("square", square(g, v, func(int32) error { time.Sleep(work); return nil }))
+	})
+	require.NoError(t, err)
+	return p
+}
+
+// Samples come from a disk of 20 ms while others are worked on, if they are read
+// ahead, and each is asked for once, never too far ahead.
+func TestReadAheadHidesTheDisk(t *testing.T) {
+	const n, latency = 256, 20 * work
+	took := func(t *testing.T, ahead, workers int) (wall time.Duration, d *slowDisk, grain int) {
+		d = &slowDisk{numbers: numbers{n: n}, ahead: ahead, latency: latency}
+		p := diskPipeline(t, Options{BatchSize: 32, Workers: workers, PrefetchDepth: 2}, d)
+		began := time.Now()
+		r, err := p.NewRunner(inOrder{n, 32})
+		require.NoError(t, err)
+		collect(t, r)
+		wall = time.Since(began)
+		require.NoError(t, r.Close())
+		return wall, d, p.grain
+	}
+	synctest.Test(t, func(t *testing.T) {
+		alone, _, _ := took(t, 0, 1)
+		require.Equal(t, n*(latency+work), alone)
+		for _, workers := range []int{1, 3} {
+			alone, _, _ := took(t, 0, workers)
+			for _, ahead := range []int{1, 40, 64} {
+				wall, d, grain := took(t, ahead, workers)
+				slices.Sort(d.asked)
+				require.Equal(t, slices.Compact(slices.Clone(d.asked)), d.asked, "no sample twice")
+				// Of the rows up to the last that was begun, each of the other workers may
+				// have as many in hand and not read as it takes at a time.
+				require.LessOrEqual(t, d.farthest, int64(ahead+1+(workers-1)*grain))
+				if ahead >= 40 {
+					require.Less(t, wall, alone/3, "%d workers, %d ahead", workers, ahead)
+				}
+			}
+		}
+	})
+}
+
+// What is at hand is not looked at for nothing.
+func TestReadAheadLeavesWarmSamplesAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const n = 2048
+		d := &slowDisk{numbers: numbers{n: n}, ahead: 64, warm: true}
+		r, err := diskPipeline(t, Options{BatchSize: 32, Workers: 2}, d).NewRunner(inOrder{n, 32})
+		require.NoError(t, err)
+		collect(t, r)
+		require.NoError(t, r.Close())
+		require.GreaterOrEqual(t, len(d.asked), aheadAtHand)
+		require.LessOrEqual(t, len(d.asked), aheadAtHand+n/aheadSample+2)
+	})
+}
+
+// A fetch that hangs holds neither a worker nor, once its context ends, Close.
+// Between runs and while the workers are parked nothing is asked for.
+func TestReadAheadEndsWithTheRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &slowDisk{numbers: numbers{n: 1 << 20}, ahead: 40, blocking: true}
+		p := diskPipeline(t, Options{BatchSize: 8, Workers: 2}, d)
+		r, err := p.NewRunner(inOrder{1 << 20, 8})
+		require.NoError(t, err)
+		next := func() {
+			b, err := r.Next(t.Context())
+			require.NoError(t, err)
+			b.Release()
+		}
+		for range 10 {
+			next()
+		}
+		r.Stop()
+		require.NoError(t, r.Reset(inOrder{1 << 20, 8}))
+		d.blocking = false
+		for range 10 {
+			next()
+		}
+		r.Park()
+		synctest.Wait()
+		asked := len(d.asked)
+		time.Sleep(time.Hour)
+		require.Len(t, d.asked, asked)
+		next()
+		next()
+		synctest.Wait()
+		require.Greater(t, len(d.asked), asked)
+		d.blocking = true
+		next()
+		require.NoError(t, r.Close())
+	})
+}
+
+func TestReadAheadUnderABudgetAndErrors(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const n = 96
+		d := &slowDisk{numbers: numbers{n: n}, ahead: 33, latency: 5 * work}
+		bad := errors.New("bad")
+		d.numbers.read = func(_ context.Context, i int64) error {
+			if i%7 == 3 {
+				return bad
+			}
+			return nil
+		}
+		p := diskPipeline(t, Options{BatchSize: 16, Workers: 3, OnError: Skip, MemoryBudget: 1 << 20}, d)
+		r, err := p.NewRunner(inOrder{n, 16})
+		require.NoError(t, err)
+		collect(t, r)
+		require.EqualValues(t, 14, r.Bad())
+		require.NoError(t, r.Close())
+	})
+}
+
+// panicky is a Prefetcher that panics once, for the sample behind the first, which
+// is not read before.
+type panicky struct {
+	numbers
+	once sync.Once
+	done chan struct{}
+}
+
+func (p *panicky) ReadAhead() int { return 8 }
+
+func (p *panicky) Prefetch(context.Context, int64) bool {
+	p.once.Do(func() {
+		time.AfterFunc(time.Second, func() { close(p.done) })
+		panic("prefetched")
+	})
+	return true
+}
+
+func (p *panicky) Read(ctx context.Context, index int64, out []*Tensor) error {
+	<-p.done
+	return p.numbers.Read(ctx, index, out)
+}
+
+func TestAPanicOfPrefetchFailsOneSample(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &panicky{numbers: numbers{n: 64}, done: make(chan struct{})}
+		p := diskPipeline(t, Options{BatchSize: 8, Workers: 2, OnError: Skip}, s)
+		r, err := p.NewRunner(inOrder{64, 8})
+		require.NoError(t, err)
+		failed := 0
+		for range 8 {
+			b, err := r.Next(t.Context())
+			require.NoError(t, err)
+			for _, err := range b.Errors() {
+				if err != nil {
+					var panicked *PanicError
+					require.ErrorAs(t, err, &panicked)
+					require.Equal(t, "prefetched", panicked.Value)
+					failed++
+				}
+			}
+			b.Release()
+		}
+		require.Equal(t, 1, failed)
+		require.NoError(t, r.Close())
+	})
+}

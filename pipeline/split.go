@@ -1,0 +1,135 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/planktonml/plankton/shard"
+)
+
+// Split makes a reader show a part of its data set: what is held out of training to
+// validate with, or the rest.
+//
+// The data set is cut at random into Folds parts, whose sizes differ by one at most.
+// Fold is the part that is held out; a reader with Holdout shows that part, one
+// without shows all the others. Which samples are in which part depends on the number
+// of samples, Folds and Seed alone, so two readers of the same data that differ in
+// Holdout share the samples between them, in any process and at any time. Folds
+// readers with one Fold each make a cross-validation.
+//
+// A part is a data set of its own: it has its own length, its samples are numbered
+// from 0, and it is shuffled and cut into shards like a whole one. Classes are those
+// of the whole. The parts of a data set have fingerprints of their own, so a stored
+// state is not taken up with another part.
+type Split struct {
+	Folds   int    // parts that the data set is cut into, at least 2; 0 shows the whole
+	Fold    int    // the part that is held out, 0 … Folds-1
+	Holdout bool   // show the part that is held out; by default all others
+	Seed    uint64 // of the choice of parts; that of the pipeline has no say
+}
+
+// apply returns the source of a part of src.
+func (s Split) apply(src Source) (Source, error) {
+	n := src.Len()
+	switch {
+	case s == Split{}:
+		return src, nil
+	case s.Folds == 0:
+		return nil, errors.New("Split has no Folds; say how many parts there are, or leave it out")
+	case s.Folds < 2:
+		return nil, fmt.Errorf("Split.Folds is %d; it must be at least 2", s.Folds)
+	case s.Fold < 0 || s.Fold >= s.Folds:
+		return nil, fmt.Errorf("Split.Fold is %d; with %d folds it must be 0 … %d", s.Fold, s.Folds, s.Folds-1)
+	case int64(s.Folds) > n:
+		return nil, fmt.Errorf("Split.Folds is %d, but there are only %d samples", s.Folds, n)
+	case n > shard.MaxSamples:
+		return nil, fmt.Errorf("the data set has %d samples; at most %d can be split", n, int64(shard.MaxSamples))
+	}
+	p := &splitSource{Source: src, split: s, order: shard.NewPermutation(n, s.Seed)}
+	p.prefetcher, _ = src.(Prefetcher)
+	p.toucher, _ = src.(Toucher)
+	each, more := n/int64(s.Folds), n%int64(s.Folds)
+	p.first, p.held = int64(s.Fold)*each+min(int64(s.Fold), more), each
+	if int64(s.Fold) < more {
+		p.held++
+	}
+	return p, nil
+}
+
+// splitSource is a part of a data set. The parts lie one after the other in a random
+// order of the whole.
+type splitSource struct {
+	Source
+	prefetcher Prefetcher // the source, if it is one
+	toucher    Toucher    // likewise
+
+	split       Split
+	order       shard.Permutation
+	first, held int64 // place and length of the part that is held out
+}
+
+// whole returns the index of a sample in the whole data set.
+func (p *splitSource) whole(index int64) int64 {
+	switch {
+	case p.split.Holdout:
+		index += p.first
+	case index >= p.first: // behind the part that is left out
+		index += p.held
+	}
+	return p.order.At(index)
+}
+
+func (p *splitSource) Len() int64 {
+	if p.split.Holdout {
+		return p.held
+	}
+	return p.order.Len() - p.held
+}
+
+func (p *splitSource) Meta() Meta {
+	m := p.Source.Meta()
+	kind := uint64(0)
+	if p.split.Holdout {
+		kind = 1
+	}
+	for _, x := range [...]uint64{uint64(p.split.Folds), uint64(p.split.Fold), kind, p.split.Seed} {
+		m.Fingerprint = mix(m.Fingerprint ^ x + golden)
+	}
+	return m
+}
+
+func (p *splitSource) Read(ctx context.Context, index int64, out []*Tensor) error {
+	return p.Source.Read(ctx, p.whole(index), out)
+}
+
+func (p *splitSource) Describe(index int64) string { return p.Source.Describe(p.whole(index)) }
+
+// Prefetch implements Prefetcher.
+func (p *splitSource) Prefetch(ctx context.Context, index int64) bool {
+	return p.prefetcher.Prefetch(ctx, p.whole(index))
+}
+
+// ReadAhead implements Prefetcher.
+func (p *splitSource) ReadAhead() int {
+	if p.prefetcher == nil {
+		return 0
+	}
+	return p.prefetcher.ReadAhead()
+}
+
+// Touch implements Toucher.
+func (p *splitSource) Touch(index int64) {
+	if p.toucher != nil {
+		p.toucher.Touch(p.whole(index))
+	}
+}
+
+// WholeIndex returns the index that a sample of the reader has in the data set as a
+// whole, of which a Split shows a part; without one they are the same.
+func (r *Reader) WholeIndex(index int64) int64 {
+	if p, ok := r.Source.(*splitSource); ok {
+		return p.whole(index)
+	}
+	return index
+}
