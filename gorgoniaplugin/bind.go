@@ -39,6 +39,10 @@ func New(g *gorgonia.ExprGraph, loader *iterator.Loader, opts ...Option) (*Feed,
 		return nil, err
 	}
 	for _, in := range outputs {
+		if in.onDevice {
+			in.node = newSource(g, in)
+			continue
+		}
 		in.node = gorgonia.NewTensor(g, in.dtype, len(in.shape), gorgonia.WithShape(in.shape...), gorgonia.WithName(in.output))
 	}
 	f.inputs = append(f.inputs, outputs...)
@@ -114,8 +118,13 @@ func inputsOf(p *pipeline.Pipeline, outputs []string) ([]*input, error) {
 		if err != nil {
 			return nil, &BindError{Output: name, Err: err}
 		}
+		if p.OnDevice(name) {
+			if err := readable(p.Options().Device); err != nil {
+				return nil, &BindError{Output: name, Err: err}
+			}
+		}
 		inputs = append(inputs, &input{
-			output: name,
+			output: name, onDevice: p.OnDevice(name),
 			dtype:  dtype,
 			shape:  append(tensor.Shape{p.Options().BatchSize}, spec.Shape...),
 			memory: func(b *iterator.Batch) []byte { return b.Bytes(name) },
@@ -151,7 +160,11 @@ func (f *Feed) adopt(in *input, n *gorgonia.Node) error {
 	switch {
 	case n == nil:
 		return fail("the node is nil")
-	case !n.IsVar():
+	case sourceOf(n) != nil && !in.onDevice:
+		return fail("the node reads the GPU's memory, but the output is on the host: end it with ops.ToDevice in a pipeline on Device()")
+	case sourceOf(n) == nil && in.onDevice:
+		return fail("the output is on the GPU, from where an input cannot show it: let New make the node, or leave ops.ToDevice out")
+	case sourceOf(n) == nil && !n.IsVar():
 		return fail("the node is computed by the graph; only an input can show a batch")
 	case n.IsScalar() || !slices.Equal(n.Shape(), in.shape):
 		return fail("the node has shape %v, but %v is what the batches have", n.Shape(), in.shape)
@@ -162,7 +175,7 @@ func (f *Feed) adopt(in *input, n *gorgonia.Node) error {
 	case slices.ContainsFunc(f.inputs, func(other *input) bool { return other.node == n }):
 		return fail("the node shows something else already")
 	}
-	in.node, f.graph = n, n.Graph()
+	in.node, in.source, f.graph = n, sourceOf(n), n.Graph()
 	f.inputs = append(f.inputs, in)
 	return nil
 }

@@ -18,6 +18,54 @@
 // A feed holds, beside the batches of its loader, zeros of the size of one batch.
 // Its nodes keep them until they are bound to something else or collected.
 //
+// # On a GPU
+//
+// With Gorgonia's build tag cuda a graph runs on the GPU. A batch that is there
+// already is read in place, too, if its pipeline brings it there:
+//
+//	p, err := pipeline.New(pipeline.Options{BatchSize: 64, Device: gorgoniaplugin.Device()}, func(g *pipeline.Graph) {
+//		…
+//		g.Output("image", ops.ToDevice(g, image))
+//	})
+//
+// Everything else is the same source with the tag and without: Device is nil then,
+// and ToDevice does nothing. The pipeline uploads a batch ahead, once, on streams of
+// its own in the context of the machine, and hands it over when it has arrived. Its
+// node is an operator without inputs, since Gorgonia copies the value of an input in
+// every RunAll. When the body ends, the feed waits for the machine to be done with
+// the batch: for its default stream, on which Gorgonia issues everything.
+//
+// Outputs without ToDevice, weights and masks are inputs, which the machine
+// copies. So is what a graph reads on the host: operators that Gorgonia does not run
+// on the GPU make it copy the batch back. An operator that is asked to run there
+// and may read its input on the host gets it where both reach it (Managed).
+// Feed.Placements lists what Attach has found.
+//
+// What is different on a GPU:
+//
+//   - Feed.Close closes the loader, too, whose batches are in the machine's memory,
+//     those retained included. It must come before the machine's Close, or fails with
+//     ErrMachineClosed.
+//   - A node that shows a batch there cannot be looked at: the bytes of its Value and
+//     those of Batch.Bytes are out of reach for the host. Between bodies there is no
+//     batch, whatever its Value says, and RunAll fails with ErrNoBatch.
+//   - Attach takes one machine, for good.
+//   - Bind takes nodes of another feed for outputs that are there, no inputs.
+//   - NewTapeMachine and VM.Close make calls of the driver that belong together on
+//     whatever thread they are on: call them between runtime.LockOSThread and
+//     UnlockOSThread.
+//   - Gorgonia opens cuBLAS on a thread that has no context of the driver; Attach
+//     opens it again in the machine's, for machines without batches on the GPU as
+//     well.
+//   - Gorgonia's operators for single elements need kernels, which its command cudagen
+//     makes. Without them those with two inputs, such as Add, fail in RunAll, and those
+//     with one, such as Log, run on the host. Each of these kernels ends with a wait for
+//     everything in the machine's context, uploads included: the pipeline's work is
+//     hidden behind products and convolutions alone.
+//
+// None of this has run on a GPU yet. The tests run Gorgonia's products of matrices on a
+// fake driver and a fake cuBLAS; its kernels and cuDNN they do not run.
+//
 // # Rows that are not valid
 //
 // The batch size is fixed in the graph, so a batch with fewer samples has rows

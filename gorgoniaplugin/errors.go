@@ -16,6 +16,12 @@ var (
 	ErrUnmasked = errors.New("rows that are not valid would count as data")
 	// ErrNotAttached is a loop over a feed before Attach.
 	ErrNotAttached = errors.New("gorgoniaplugin: the feed is not attached: call Attach with the machine first")
+	// ErrNoBatch is a run of a machine outside of the body of a loop over its
+	// feed, when the batches are on the GPU.
+	ErrNoBatch = errors.New("gorgoniaplugin: there is no batch: call RunAll in the body of a loop over the feed")
+	// ErrMachineClosed is the use of a feed after its machine was closed, when the
+	// batches are on the GPU: they were in its memory.
+	ErrMachineClosed = errors.New("gorgoniaplugin: the machine was closed before the feed: close the feed first")
 	// ErrClosed is the use of a feed or its loader after Close.
 	ErrClosed = iterator.ErrClosed
 	// ErrBusy is a loop inside another one over the same feed or loader.

@@ -22,6 +22,9 @@ type Feed struct {
 
 	weights, mask *gorgonia.Node // nil until asked for
 
+	machine    machine
+	placements []Placement
+
 	declared bool // rows that are not valid do no harm, says the user
 	masked   bool // or the graph; known since Attach
 	attached bool
@@ -63,7 +66,9 @@ func (f *Feed) Mask() *gorgonia.Node {
 
 // Attach readies the feed for loops whose bodies run vm, a machine of the nodes'
 // graph. It allocates what the feed needs and binds the nodes that are bound to
-// nothing to zeros. Nothing is read before the first loop.
+// nothing to zeros. Nothing is read before the first loop. On a GPU it opens the
+// pipeline's Device in the machine's context, in which all memory of batches will
+// be; errors of streams/cuda come from there. Placements tells what it found.
 //
 // The error is ErrUnmasked, wrapped, when batches of the loader may have rows that
 // are not valid (iterator.Loader.Uneven) and the graph reads neither Weights nor
@@ -82,9 +87,13 @@ func (f *Feed) Attach(vm gorgonia.VM) error {
 	if !masked && f.loader.Uneven() {
 		return f.unmasked("batches of this loader may have rows without a sample")
 	}
-	f.masked = masked
+	placements, err := f.machine.attach(f, vm)
+	if err != nil {
+		return err
+	}
+	f.masked, f.placements = masked, placements
 	for _, in := range f.inputs {
-		in.attach()
+		in.attach(&f.machine)
 	}
 	f.attached = true
 	return nil
@@ -131,6 +140,10 @@ func (f *Feed) Epochs(ctx context.Context, n int) iter.Seq2[*iterator.Batch, err
 			if !f.lend(b, yield) {
 				return
 			}
+			if err := f.machine.check(); err != nil {
+				yield(nil, err)
+				return
+			}
 		}
 	}
 }
@@ -140,7 +153,10 @@ func (f *Feed) lend(b *iterator.Batch, yield func(*iterator.Batch, error) bool) 
 	for _, in := range f.inputs {
 		in.show(in.memory(b))
 	}
-	defer f.park()
+	defer func() {
+		f.park()
+		f.machine.finish() // its error is the next check's
+	}()
 	return yield(b, nil)
 }
 
@@ -159,6 +175,9 @@ func (f *Feed) enter() error {
 	case f.looping:
 		return ErrBusy
 	}
+	if err := f.machine.check(); err != nil {
+		return err
+	}
 	f.looping = true
 	for _, in := range f.inputs {
 		in.enter()
@@ -173,13 +192,16 @@ func (f *Feed) leave() {
 	f.looping = false
 }
 
-// Close ends the use of the feed; the loader stays open. It fails with ErrBusy in
-// the body of a loop over the feed. Closing twice is no error. Call it before the
-// machine's Close.
+// Close ends the use of the feed; the loader stays open, unless its batches are on
+// a GPU, in the machine's memory. It fails with ErrBusy in the body of a loop over the
+// feed. Closing twice is no error. Call it before the machine's Close.
 func (f *Feed) Close() error {
 	if f.looping {
 		return ErrBusy
 	}
+	if f.closed {
+		return nil
+	}
 	f.closed = true
-	return nil
+	return f.machine.close(f)
 }

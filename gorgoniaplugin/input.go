@@ -20,14 +20,38 @@ type input struct {
 	shape  tensor.Shape
 	memory func(*iterator.Batch) []byte // the part of a batch to show
 
+	onDevice bool // memory is a GPU's
+
+	// source is the operator of a node that reads memory of a GPU, nil for an input
+	// of the graph. The fields below are those of the other kind.
+	source  source
+	on      *machine
+	showing view // what the operator showed when the loop began
+
 	header *tensor.Dense
 	shown  []byte         // what header was pointed at last
 	parked []byte         // zeros, shown between bodies
 	before gorgonia.Value // what the node was bound to when the loop began
 }
 
+// source is an operator that shows batches in the memory of a machine.
+type source interface {
+	show(view)
+	current() view
+}
+
+// view is what a source shows: memory of a machine, or nothing.
+type view struct {
+	mem []byte
+	on  *machine
+}
+
 // attach makes the header and binds it to a node that is bound to nothing.
-func (in *input) attach() {
+func (in *input) attach(m *machine) {
+	in.on = m
+	if in.source != nil {
+		return
+	}
 	if !in.intact() {
 		in.renew()
 	}
@@ -39,6 +63,10 @@ func (in *input) attach() {
 // show points the node at mem. It allocates nothing, unless somebody took the
 // header away or bound the node to something else.
 func (in *input) show(mem []byte) {
+	if in.source != nil {
+		in.source.show(view{mem, in.on})
+		return
+	}
 	if !in.intact() {
 		in.renew()
 	}
@@ -48,7 +76,7 @@ func (in *input) show(mem []byte) {
 	}
 }
 
-// park points the node at zeros.
+// park points the node at zeros, a source at nothing.
 func (in *input) park() { in.show(in.parked) }
 
 // point sets the header's memory. Raw is a slice, so the collector sees the
@@ -90,6 +118,10 @@ func (in *input) renew() {
 
 // enter remembers what the node is bound to, unless it is this input's own.
 func (in *input) enter() {
+	if in.source != nil {
+		in.showing = in.source.current()
+		return
+	}
 	in.before = nil
 	if !in.bound() {
 		in.before = in.node.Value()
@@ -99,6 +131,11 @@ func (in *input) enter() {
 // leave gives the node back to whom it belonged before the loop, such as the
 // feed of an outer loop.
 func (in *input) leave() {
+	if in.source != nil {
+		in.source.show(in.showing)
+		in.showing = view{}
+		return
+	}
 	if in.before != nil && in.bound() {
 		in.bind(in.before)
 	}

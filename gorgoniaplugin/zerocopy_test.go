@@ -1,3 +1,5 @@
+//go:build !cuda
+
 package gorgoniaplugin_test
 
 import (
@@ -52,7 +54,9 @@ func TestFirstOperatorReadsWhereLastOneWrote(t *testing.T) {
 	var mu sync.Mutex
 	type draw struct{ epoch, sample int64 }
 	written := map[draw]uintptr{}
-	l := newLoader(t, batchOf4, drop, func(g *pipeline.Graph) {
+	onDevice := batchOf4
+	onDevice.Device = gorgoniaplugin.Device()
+	l := newLoader(t, onDevice, drop, func(g *pipeline.Graph) {
 		x, _ := dataset(n, 1)
 		v := readers.Slices(g, readers.SlicesOptions{Shuffle: true}, readers.Rows(x, features))
 		spec := pipeline.Spec{DType: pipeline.Float32, Shape: []int{features}}
@@ -67,7 +71,7 @@ func TestFirstOperatorReadsWhereLastOneWrote(t *testing.T) {
 			mu.Unlock()
 			return nil
 		}, v[0])
-		g.Output("x", v[0])
+		g.Output("x", ops.ToDevice(g, v[0])) // the same place, where there is no device
 	})
 	g := gorgonia.NewGraph()
 	f, err := gorgoniaplugin.New(g, l)
@@ -75,7 +79,9 @@ func TestFirstOperatorReadsWhereLastOneWrote(t *testing.T) {
 	p := &probe{}
 	gorgonia.Must(gorgonia.ApplyOp(p, f.Node("x")))
 	vm := gorgonia.NewTapeMachine(g)
+	require.Nil(t, f.Placements())
 	require.NoError(t, f.Attach(vm))
+	require.Equal(t, []gorgoniaplugin.Placement{{Node: "x"}}, f.Placements())
 
 	slots := map[uintptr]bool{}
 	for b, err := range f.Epochs(context.Background(), 3) {

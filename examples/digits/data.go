@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"io"
 
+	"github.com/planktonml/plankton/gorgoniaplugin"
 	"github.com/planktonml/plankton/iterator"
 	"github.com/planktonml/plankton/pipeline"
 	"github.com/planktonml/plankton/pipeline/ops"
@@ -74,7 +75,7 @@ func (d digits) split() (train, test digits) {
 // open makes a loader of "image", float32 1×8×8, and "label", a one-hot vector. To
 // train with, pictures come in another order every time and moved at random.
 func (d digits) open(train bool) (*iterator.Loader, error) {
-	p, err := pipeline.New(pipeline.Options{BatchSize: batch, Seed: 1}, func(g *pipeline.Graph) {
+	p, err := pipeline.New(pipeline.Options{BatchSize: batch, Seed: 1, Device: gorgoniaplugin.Device()}, func(g *pipeline.Graph) {
 		columns := readers.Slices(g, readers.SlicesOptions{Shuffle: train},
 			readers.Ragged(d.pictures), readers.Rows(d.labels).WithClasses(classes))
 		img := ops.DecodeImage(g, columns[0], ops.DecodeOptions{Type: ops.Gray})
@@ -85,9 +86,10 @@ func (d digits) open(train bool) (*iterator.Loader, error) {
 				Height: side + 2*shift, Width: side + 2*shift, OutOfBounds: ops.BoundsPad,
 			})
 		}
-		g.Output("image", ops.CropMirrorNormalize(g, img, ops.CropMirrorNormalizeOptions{
+		img = ops.CropMirrorNormalize(g, img, ops.CropMirrorNormalizeOptions{
 			CropOptions: window, Mean: []float64{mean}, Std: []float64{deviation},
-		}))
+		})
+		g.Output("image", ops.ToDevice(g, img)) // where the graph is, with the tag cuda
 		g.Output("label", ops.OneHot(g, columns[1], ops.OneHotOptions{}))
 	})
 	if err != nil {

@@ -10,6 +10,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
+
+	"github.com/planktonml/plankton/iterator"
 )
 
 const (
@@ -20,7 +23,10 @@ const (
 )
 
 func main() {
-	if err := run(context.Background(), os.Stdout, epochs); err != nil {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, os.Stdout, epochs)
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "digits:", err)
 		os.Exit(1)
 	}
@@ -48,7 +54,7 @@ func run(ctx context.Context, out io.Writer, epochs int) error {
 		return err
 	}
 	defer n.close()
-	if err := n.fit(ctx, out, epochs); err != nil {
+	if err := n.fit(ctx, iterator.NewProgress(out, trainSet, epochs), epochs); err != nil {
 		return err
 	}
 	stats := trainSet.Stats()

@@ -3,13 +3,12 @@ package main
 import (
 	"context"
 	"errors"
-	"io"
 	"math"
+	"runtime"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"github.com/planktonml/plankton/examples/internal/progress"
 	"github.com/planktonml/plankton/gorgoniaplugin"
 	"github.com/planktonml/plankton/iterator"
 )
@@ -44,8 +43,10 @@ func newNetwork(trainSet, testSet *iterator.Loader) (n *network, err error) {
 	if _, err := gorgonia.Grad(cost, n.model...); err != nil {
 		return nil, err
 	}
+	runtime.LockOSThread() // as package gorgoniaplugin wants it on a GPU
 	n.trainVM = gorgonia.NewTapeMachine(g, gorgonia.BindDualValues(n.model...))
 	n.testVM = gorgonia.NewTapeMachine(g.ExactSubgraphRoots(n.logits))
+	runtime.UnlockOSThread()
 	if err := errors.Join(n.train.Attach(n.trainVM), n.test.Attach(n.testVM)); err != nil {
 		n.close()
 		return nil, err
@@ -56,15 +57,16 @@ func newNetwork(trainSet, testSet *iterator.Loader) (n *network, err error) {
 func (n *network) close() {
 	n.train.Close()
 	n.test.Close()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	n.trainVM.Close()
 	n.testVM.Close()
 }
 
 // fit trains the network.
-func (n *network) fit(ctx context.Context, out io.Writer, epochs int) error {
+func (n *network) fit(ctx context.Context, progress *iterator.Progress, epochs int) error {
+	defer progress.Close()
 	solver := gorgonia.NewAdamSolver()
-	show := progress.On(out)
-	defer show.Clear()
 	for b, err := range n.train.Epochs(ctx, epochs) {
 		if err != nil {
 			return err
@@ -76,7 +78,7 @@ func (n *network) fit(ctx context.Context, out io.Writer, epochs int) error {
 		if err := solver.Step(gorgonia.NodesToValueGrads(n.model)); err != nil {
 			return err
 		}
-		show.Printf("epoch %d of %d, cost %.4f", b.Epoch()+1, epochs, n.cost.Data())
+		progress.Step("cost %.4f", n.cost.Data())
 		n.trainVM.Reset()
 	}
 	return nil
