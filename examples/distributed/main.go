@@ -26,6 +26,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 
 	"github.com/planktonml/plankton/shard"
 )
@@ -49,7 +50,10 @@ func main() {
 	flag.IntVar(&c.every, "every", 10, "steps between two checkpoints")
 	flag.StringVar(&c.logs, "log", "", "folder in which every rank writes the samples of its batches")
 	flag.Parse()
-	if err := run(context.Background(), os.Stdout, c); err != nil {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, os.Stdout, c)
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "distributed:", err)
 		os.Exit(1)
 	}

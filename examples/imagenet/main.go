@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
 
 	"gorgonia.org/tensor"
@@ -33,7 +34,10 @@ func main() {
 	flag.IntVar(&o.epochs, "epochs", 20, "times that training sees every picture")
 	flag.IntVar(&o.size, "size", 64, "side of the pictures that the network sees, in pixels")
 	flag.Parse()
-	if err := run(context.Background(), os.Stdout, o); err != nil {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, os.Stdout, o)
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "imagenet:", err)
 		os.Exit(1)
 	}

@@ -7,7 +7,6 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"github.com/planktonml/plankton/examples/internal/progress"
 	"github.com/planktonml/plankton/gorgoniaplugin"
 	"github.com/planktonml/plankton/iterator"
 )
@@ -35,9 +34,9 @@ func train(ctx context.Context, out io.Writer, loader *iterator.Loader, params [
 	defer feed.Close()
 
 	solver := gorgonia.NewAdamSolver(gorgonia.WithLearnRate(0.001))
-	show := progress.On(out)
-	defer show.Clear()
-	for b, err := range feed.Epochs(ctx, epochs) {
+	progress := iterator.NewProgress(out, loader, epochs)
+	defer progress.Close()
+	for _, err := range feed.Epochs(ctx, epochs) {
 		if err != nil {
 			return nil, err
 		}
@@ -48,7 +47,7 @@ func train(ctx context.Context, out io.Writer, loader *iterator.Loader, params [
 			return nil, err
 		}
 		losses = append(losses, float64(loss.Data().(float32)))
-		show.Printf("epoch %d of %d, step %d of %d, loss %.3f", b.Epoch()+1, epochs, b.Step()+1, loader.Len(), loss.Data())
+		progress.Step("loss %.3f", loss.Data())
 		vm.Reset()
 	}
 	return losses, nil

@@ -14,13 +14,17 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 )
 
 func main() {
 	dir := flag.String("data", "", "folder with the four files of MNIST")
 	epochs := flag.Int("epochs", 7, "times that training sees every picture")
 	flag.Parse()
-	if err := run(context.Background(), os.Stdout, *dir, *epochs); err != nil {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, os.Stdout, *dir, *epochs)
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "mnist:", err)
 		os.Exit(1)
 	}

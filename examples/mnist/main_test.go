@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"gorgonia.org/tensor"
 
-	"github.com/planktonml/plankton/examples/internal/progress"
+	"github.com/planktonml/plankton/iterator"
 )
 
 // folder writes four files in which a picture of the digit d is a bright bar in
@@ -82,7 +82,7 @@ func TestTestingDoesNotTrain(t *testing.T) {
 	require.NoError(t, err)
 	defer tr.close()
 
-	require.NoError(t, tr.trainEpoch(context.Background(), progress.On(io.Discard), trainSet.Len()))
+	require.NoError(t, tr.trainEpoch(context.Background(), iterator.NewProgress(io.Discard, trainSet, 1)))
 	_, err = tr.testEpoch(context.Background())
 	require.NoError(t, err)
 	for _, n := range tr.model {

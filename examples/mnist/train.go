@@ -8,7 +8,6 @@ import (
 
 	"gorgonia.org/gorgonia"
 
-	"github.com/planktonml/plankton/examples/internal/progress"
 	"github.com/planktonml/plankton/gorgoniaplugin"
 	"github.com/planktonml/plankton/iterator"
 )
@@ -27,17 +26,19 @@ func fit(ctx context.Context, out io.Writer, params parameters, trainSet, testSe
 		return 0, err
 	}
 	defer t.close()
-	show := progress.On(out)
+	progress := iterator.NewProgress(out, trainSet, epochs)
+	defer progress.Close()
 	rate := learnRate
 	for range epochs {
 		gorgonia.WithLearnRate(rate)(t.solver)
 		rate *= decay
-		if err := t.trainEpoch(ctx, show, trainSet.Len()); err != nil {
+		if err := t.trainEpoch(ctx, progress); err != nil {
 			return 0, err
 		}
 		if accuracy, err = t.testEpoch(ctx); err != nil {
 			return 0, err
 		}
+		progress.Close()
 		stats := trainSet.Stats()
 		fmt.Fprintf(out, "%d images, %.0f images/s, waited for data %.1f %% of the time: accuracy %.2f\n",
 			stats.Samples, stats.Rate(), 100*stats.WaitShare(), accuracy)
@@ -94,9 +95,8 @@ func (t *trainer) close() {
 	t.testVM.Close()
 }
 
-func (t *trainer) trainEpoch(ctx context.Context, show *progress.Line, steps int) error {
-	defer show.Clear()
-	for b, err := range t.train.Epoch(ctx) {
+func (t *trainer) trainEpoch(ctx context.Context, progress *iterator.Progress) error {
+	for _, err := range t.train.Epoch(ctx) {
 		if err != nil {
 			return err
 		}
@@ -106,7 +106,7 @@ func (t *trainer) trainEpoch(ctx context.Context, show *progress.Line, steps int
 		if err := t.solver.Step(gorgonia.NodesToValueGrads(t.model)); err != nil {
 			return err
 		}
-		show.Printf("epoch %d, step %d of %d, cost %.4f", b.Epoch()+1, b.Step()+1, steps, t.cost.Data())
+		progress.Step("cost %.4f", t.cost.Data())
 		t.trainVM.Reset()
 	}
 	return nil

@@ -15,15 +15,18 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 
-	"github.com/planktonml/plankton/examples/internal/progress"
 	"github.com/planktonml/plankton/iterator"
 )
 
 func main() {
 	dir := flag.String("data", "", "folder of pictures")
 	flag.Parse()
-	if err := run(context.Background(), os.Stdout, *dir); err != nil {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, os.Stdout, *dir)
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "plain:", err)
 		os.Exit(1)
 	}
@@ -58,7 +61,7 @@ func begin(ctx context.Context, out io.Writer, dir string) ([]byte, error) {
 	}
 	defer loader.Close()
 	var s state
-	if err := s.Moments.measure(ctx, loader, progress.On(out), loader.Len()/2); err != nil {
+	if err := s.Moments.measure(ctx, loader, iterator.NewProgress(out, loader, 1), loader.Len()/2); err != nil {
 		return nil, err
 	}
 	if s.Loader, err = loader.State(); err != nil {
@@ -81,6 +84,6 @@ func finish(ctx context.Context, out io.Writer, dir string, stored []byte) (m mo
 	if err := loader.Restore(s.Loader); err != nil {
 		return m, err // also where the folder has changed
 	}
-	err = s.Moments.measure(ctx, loader, progress.On(out), loader.Len())
+	err = s.Moments.measure(ctx, loader, iterator.NewProgress(out, loader, 1), loader.Len())
 	return s.Moments, err
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 
-	"github.com/planktonml/plankton/examples/internal/progress"
 	"github.com/planktonml/plankton/iterator"
 )
 
@@ -16,11 +15,11 @@ type moments struct {
 }
 
 // measure adds the pictures left in the epoch's first steps.
-func (m *moments) measure(ctx context.Context, loader *iterator.Loader, show *progress.Line, steps int) error {
+func (m *moments) measure(ctx context.Context, loader *iterator.Loader, progress *iterator.Progress, steps int) error {
 	if steps == 0 {
 		return nil
 	}
-	defer show.Clear()
+	defer progress.Close()
 	for b, err := range loader.Epoch(ctx) {
 		if err != nil {
 			return err
@@ -32,9 +31,8 @@ func (m *moments) measure(ctx context.Context, loader *iterator.Loader, show *pr
 				m.add(images[row*size:][:size])
 			}
 		}
-		done := int(b.Step()) + 1
-		show.Printf("batch %d of %d", done, loader.Len())
-		if done == steps {
+		progress.Step("")
+		if int(b.Step())+1 == steps {
 			break // the workers rest, and the loader's state is the place behind this batch
 		}
 	}

@@ -10,10 +10,16 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
+
+	"github.com/planktonml/plankton/iterator"
 )
 
 func main() {
-	if err := run(context.Background(), os.Stdout); err != nil {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, os.Stdout)
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "table:", err)
 		os.Exit(1)
 	}
@@ -42,7 +48,7 @@ func run(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	defer network.close()
-	if err := network.fit(ctx, out); err != nil {
+	if err := network.fit(ctx, iterator.NewProgress(out, trainSet, epochs)); err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "trained: %v\n", trainSet.Stats())

@@ -3,13 +3,11 @@ package main
 import (
 	"context"
 	"errors"
-	"io"
 	"math"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"github.com/planktonml/plankton/examples/internal/progress"
 	"github.com/planktonml/plankton/gorgoniaplugin"
 	"github.com/planktonml/plankton/iterator"
 )
@@ -65,11 +63,10 @@ func (n *network) close() {
 	n.testVM.Close()
 }
 
-func (n *network) fit(ctx context.Context, out io.Writer) error {
+func (n *network) fit(ctx context.Context, progress *iterator.Progress) error {
+	defer progress.Close()
 	solver := gorgonia.NewAdamSolver(gorgonia.WithLearnRate(learnRate))
-	show := progress.On(out)
-	defer show.Clear()
-	for b, err := range n.train.Epochs(ctx, epochs) {
+	for _, err := range n.train.Epochs(ctx, epochs) {
 		if err != nil {
 			return err
 		}
@@ -79,7 +76,7 @@ func (n *network) fit(ctx context.Context, out io.Writer) error {
 		if err := solver.Step(gorgonia.NodesToValueGrads(n.model)); err != nil {
 			return err
 		}
-		show.Printf("epoch %d of %d, cost %.5f", b.Epoch()+1, epochs, n.cost.Data())
+		progress.Step("cost %.5f", n.cost.Data())
 		n.trainVM.Reset()
 	}
 	return nil
