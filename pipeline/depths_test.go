@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -154,13 +155,13 @@ func TestDepthsChangeNothing(t *testing.T) {
 func TestDepthsAreKept(t *testing.T) {
 	for _, depths := range [][2]int{{1, 1}, {3, 1}, {1, 3}, {2, 2}} {
 		synctest.Test(t, func(t *testing.T) {
-			var made, finished int64
+			var made, finished atomic.Int64 // batches: hooks of several may run at once
 			host, device := int64(depths[0]), int64(depths[1])
 			uploaded := make(chan struct{})
 			d := streams.NewHost()
 			p, err := New(Options{
 				BatchSize: 2, Device: d, Workers: 1, HostPrefetchDepth: depths[0], DevicePrefetchDepth: depths[1],
-				Events: EventListener{BatchMade: func(e BatchEvent) { made = e.Step + 1 }, BatchFinished: func(e BatchEvent) { finished = e.Step + 1 }},
+				Events: EventListener{BatchMade: func(BatchEvent) { made.Add(1) }, BatchFinished: func(BatchEvent) { finished.Add(1) }},
 			}, func(g *Graph) {
 				up := g.AddBatch(BatchOp{
 					Name: "upload", Inputs: []Value{square(g, g.Read(ReaderOptions{}, numbers{n: 100})[0], nil)},
@@ -185,16 +186,16 @@ func TestDepthsAreKept(t *testing.T) {
 				first <- b
 			}()
 			synctest.Wait()
-			require.Equal(t, host+1, made, "one of them at the upload")
-			require.Zero(t, finished)
+			require.Equal(t, host+1, made.Load(), "one of them at the upload")
+			require.Zero(t, finished.Load())
 			uploaded <- struct{}{}
 			synctest.Wait()
-			require.Equal(t, host+2, made)
+			require.Equal(t, host+2, made.Load())
 			b := <-first
 			close(uploaded)
 			synctest.Wait()
-			require.Equal(t, device+1, finished, "one of them with the consumer")
-			require.Equal(t, host+device+2, made)
+			require.Equal(t, device+1, finished.Load(), "one of them with the consumer")
+			require.Equal(t, host+device+2, made.Load())
 			held := []*Batch{b}
 			for range device {
 				b, err := r.Next(t.Context())
