@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/planktonml/plankton/internal/serial"
 )
 
 // hostEvent is an event of a host stream.
@@ -49,14 +51,9 @@ func (e *hostEvent) Wait(ctx context.Context) error {
 	if e.Query() { // what has completed counts even when ctx has ended, too
 		return e.err
 	}
-	done := make(chan error, 1)
-	e.Then(func(err error) { done <- err })
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	done := serial.MakeOutcome()
+	e.Then(func(err error) { done.Settle(err) })
+	return done.Wait(ctx)
 }
 
 func (e *hostEvent) Elapsed(since Event) (time.Duration, error) {

@@ -27,14 +27,8 @@ type CropMirrorNormalizeOptions struct {
 	PadOutput bool            // add zero channels up to a power of two
 }
 
-// CropMirrorNormalize cuts a region out of a picture, mirrors it if asked, and
-// turns values into (value − Mean) / Std · Scale + Shift, ready for a network.
-func CropMirrorNormalize(g *pipeline.Graph, v pipeline.Value, o CropMirrorNormalizeOptions) pipeline.Value {
-	const name = "crop_mirror_normalize"
-	in := picture(g, name, v)
-	if g.Err() != nil {
-		return pipeline.Value{}
-	}
+// setDefaults sets what is zero and has another default.
+func (o *CropMirrorNormalizeOptions) setDefaults() {
 	if o.Scale == 0 {
 		o.Scale = 1
 	}
@@ -44,6 +38,28 @@ func CropMirrorNormalize(g *pipeline.Graph, v pipeline.Value, o CropMirrorNormal
 	if o.Layout == "" {
 		o.Layout = pipeline.CHW
 	}
+}
+
+// checkChannels refuses a Mean or Std that does not suit pictures of so many channels.
+func (o *CropMirrorNormalizeOptions) checkChannels(g *pipeline.Graph, name string, channels int) {
+	perChannel(g, name, "Mean", o.Mean, channels)
+	perChannel(g, name, "Std", o.Std, channels)
+	for _, s := range o.Std {
+		if s == 0 {
+			g.Fail(name, fmt.Errorf("Std holds a zero; values would become infinite"))
+		}
+	}
+}
+
+// CropMirrorNormalize cuts a region out of a picture, mirrors it if asked, and
+// turns values into (value − Mean) / Std · Scale + Shift, ready for a network.
+func CropMirrorNormalize(g *pipeline.Graph, v pipeline.Value, o CropMirrorNormalizeOptions) pipeline.Value {
+	const name = "crop_mirror_normalize"
+	in := picture(g, name, v)
+	if g.Err() != nil {
+		return pipeline.Value{}
+	}
+	o.setDefaults()
 	channels := in.Shape[2]
 	o.CropOptions.check(g, name, in)
 	element(g, name, o.DType)
@@ -53,13 +69,7 @@ func CropMirrorNormalize(g *pipeline.Graph, v pipeline.Value, o CropMirrorNormal
 	case o.PadOutput && channels < 0:
 		g.Fail(name, fmt.Errorf("PadOutput needs a known number of channels; the input is %s", in))
 	}
-	perChannel(g, name, "Mean", o.Mean, channels)
-	perChannel(g, name, "Std", o.Std, channels)
-	for _, s := range o.Std {
-		if s == 0 {
-			g.Fail(name, fmt.Errorf("Std holds a zero; values would become infinite"))
-		}
-	}
+	o.checkChannels(g, name, channels)
 	a := newArgs(g, name, v)
 	k := cmn{
 		window: newWindow(a, o.CropOptions), mirror: a.number("Mirror", o.Mirror, 0), to: o.DType, pad: o.PadOutput, layout: o.Layout,

@@ -21,15 +21,7 @@ func DeviceCropMirrorNormalize(g *pipeline.Graph, v pipeline.Value, o CropMirror
 	if g.Err() != nil {
 		return pipeline.Value{}
 	}
-	if o.Scale == 0 {
-		o.Scale = 1
-	}
-	if o.DType == 0 {
-		o.DType = pipeline.Float32
-	}
-	if o.Layout == "" {
-		o.Layout = pipeline.CHW
-	}
+	o.setDefaults()
 	o.CropOptions.check(g, name, in)
 	channels := in.Shape[2]
 	switch {
@@ -40,13 +32,7 @@ func DeviceCropMirrorNormalize(g *pipeline.Graph, v pipeline.Value, o CropMirror
 	case o.Layout != pipeline.CHW && o.Layout != pipeline.HWC:
 		g.Fail(name, fmt.Errorf("the layout is %q; CHW and HWC are possible", o.Layout))
 	}
-	perChannel(g, name, "Mean", o.Mean, channels)
-	perChannel(g, name, "Std", o.Std, channels)
-	for _, s := range o.Std {
-		if s == 0 {
-			g.Fail(name, fmt.Errorf("Std holds a zero; values would become infinite"))
-		}
-	}
+	o.checkChannels(g, name, channels)
 	if g.Err() != nil {
 		return pipeline.Value{}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/planktonml/plankton/internal/serial"
 	"github.com/planktonml/plankton/streams"
 )
 
@@ -153,14 +154,9 @@ func (e *event) Wait(ctx context.Context) error {
 	if e.Query() { // what has completed counts even when ctx has ended, too
 		return e.err
 	}
-	done := make(chan error, 1)
-	e.Then(func(err error) { done <- err })
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	done := serial.MakeOutcome()
+	e.Then(func(err error) { done.Settle(err) })
+	return done.Wait(ctx)
 }
 
 func (e *event) Elapsed(since streams.Event) (time.Duration, error) {

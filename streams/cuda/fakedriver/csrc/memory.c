@@ -129,14 +129,18 @@ static CUresult release(uint64_t address, char kind, const char *what) {
 	return SUCCESS;
 }
 
+static CUresult give(context *c, char kind, size_t size, uint64_t *p) {
+	memory *m = allocate(c, kind, size);
+	if (!m) return OUT_OF_MEMORY;
+	*p = m->base;
+	return SUCCESS;
+}
+
 CUresult cuMemAlloc_v2(uint64_t *p, size_t size) {
 	ENTER();
 	CURRENT(c);
 	if (!size) LEAVE(INVALID_VALUE);
-	memory *m = allocate(c, 'd', size);
-	if (!m) LEAVE(OUT_OF_MEMORY);
-	*p = m->base;
-	LEAVE(SUCCESS);
+	LEAVE(give(c, 'd', size, p));
 }
 
 // Managed memory is where the host and the device both reach it.
@@ -144,10 +148,7 @@ CUresult cuMemAllocManaged(uint64_t *p, size_t size, unsigned flags) {
 	ENTER();
 	CURRENT(c);
 	if (!size || flags != 1) LEAVE(INVALID_VALUE);
-	memory *m = allocate(c, 'm', size);
-	if (!m) LEAVE(OUT_OF_MEMORY);
-	*p = m->base;
-	LEAVE(SUCCESS);
+	LEAVE(give(c, 'm', size, p));
 }
 
 CUresult cuMemFree_v2(uint64_t p) {
@@ -161,10 +162,7 @@ CUresult cuMemHostAlloc(uint64_t *p, size_t size, unsigned flags) {
 	ENTER();
 	CURRENT(c);
 	if (!size || flags & ~7u) LEAVE(INVALID_VALUE);
-	memory *m = allocate(c, 'h', size);
-	if (!m) LEAVE(OUT_OF_MEMORY);
-	*p = m->base;
-	LEAVE(SUCCESS);
+	LEAVE(give(c, 'h', size, p));
 }
 
 CUresult cuMemFreeHost(uint64_t p) {
