@@ -2,9 +2,9 @@ package benchmarks
 
 import (
 	"os"
-	"path/filepath"
 	"testing"
 
+	"github.com/planktonml/plankton/internal/datatest"
 	"github.com/planktonml/plankton/internal/workload"
 	"github.com/planktonml/plankton/iterator"
 	"github.com/planktonml/plankton/pipeline"
@@ -15,11 +15,7 @@ const batchSize = 64
 // data returns a folder of the test data, or skips the benchmark.
 func data(b *testing.B, name string) string {
 	b.Helper()
-	root := os.Getenv("PLANKTON_DATA")
-	if root == "" {
-		b.Skip("PLANKTON_DATA is not set: it names the folder with imagenet-sample and mnist")
-	}
-	dir := filepath.Join(root, name)
+	dir := datatest.Data(b, name)
 	if _, err := os.Stat(dir); err != nil {
 		b.Skip(err)
 	}

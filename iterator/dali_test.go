@@ -4,14 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/planktonml/plankton/internal/datatest"
 	"github.com/planktonml/plankton/pipeline"
 	"github.com/planktonml/plankton/shard"
 )
@@ -40,14 +39,8 @@ type vector struct {
 
 func readVectors(t *testing.T, name string) []vector {
 	t.Helper()
-	dir := os.Getenv("PLANKTON_VECTORS")
-	if dir == "" {
-		t.Skip("PLANKTON_VECTORS is not set: the recorded runs of DALI are not at hand")
-	}
-	text, err := os.ReadFile(filepath.Join(dir, name))
-	require.NoError(t, err)
 	var vs []vector
-	require.NoError(t, json.Unmarshal(text, &vs))
+	require.NoError(t, json.Unmarshal(datatest.Vectors(t, name), &vs))
 	require.NotEmpty(t, vs)
 	return vs
 }

@@ -3,11 +3,11 @@ package shard
 import (
 	"encoding/json"
 
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/planktonml/plankton/internal/datatest"
 )
 
 // vector is one recorded run of DALI's iterator.
@@ -56,14 +56,8 @@ func (v *vector) ranks() []int {
 
 func readVectors(t *testing.T, name string) []vector {
 	t.Helper()
-	dir := os.Getenv("PLANKTON_VECTORS")
-	if dir == "" {
-		t.Skip("PLANKTON_VECTORS is not set: the recorded runs of DALI are not at hand")
-	}
-	text, err := os.ReadFile(filepath.Join(dir, name))
-	require.NoError(t, err)
 	var vs []vector
-	require.NoError(t, json.Unmarshal(text, &vs))
+	require.NoError(t, json.Unmarshal(datatest.Vectors(t, name), &vs))
 	require.NotEmpty(t, vs)
 	return vs
 }

@@ -2,13 +2,13 @@ package streams
 
 import (
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/planktonml/plankton/internal/datatest"
 )
 
 var allPolicies = []Policy{Single, PerBackend, PerOperator, Ranked, Optimal}
@@ -180,14 +180,8 @@ func (v vector) graph() *Graph {
 }
 
 func readVectors(t testing.TB, name string) []vector {
-	dir := os.Getenv("PLANKTON_VECTORS")
-	if dir == "" {
-		t.Skip("PLANKTON_VECTORS is not set: no reference plans to compare with")
-	}
-	data, err := os.ReadFile(filepath.Join(dir, name))
-	require.NoError(t, err)
 	var list []vector
-	require.NoError(t, json.Unmarshal(data, &list))
+	require.NoError(t, json.Unmarshal(datatest.Vectors(t, name), &list))
 	require.NotEmpty(t, list)
 	return list
 }

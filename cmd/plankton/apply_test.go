@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/planktonml/plankton/internal/datatest"
 )
 
 // command runs a command line.
@@ -154,12 +156,7 @@ type recorded struct {
 // TestRecordedFigures runs the calls of the core operators that were recorded
 // from DALI.
 func TestRecordedFigures(t *testing.T) {
-	vectors, data := os.Getenv("PLANKTON_VECTORS"), os.Getenv("PLANKTON_DATA")
-	if vectors == "" || data == "" {
-		t.Skip("PLANKTON_VECTORS and PLANKTON_DATA are not set: the figures recorded from DALI and their pictures are needed")
-	}
-	text, err := os.ReadFile(filepath.Join(vectors, "dali_operators.json"))
-	require.NoError(t, err)
+	text, pictures := datatest.Vectors(t, "dali_operators.json"), datatest.Data(t, "imagenet-sample")
 	type call struct {
 		applyEntry
 		Output []recorded      `json:"output,omitempty"`
@@ -169,7 +166,7 @@ func TestRecordedFigures(t *testing.T) {
 	require.NoError(t, decodeJSON(text, &all))
 	calls := slices.DeleteFunc(all.Entries, func(c call) bool { return applyOps[c.Operator] == nil })
 	require.NotEmpty(t, calls)
-	cmd := applyCmd{Data: filepath.Join(data, "imagenet-sample")}
+	cmd := applyCmd{Data: pictures}
 	for _, c := range calls {
 		t.Run(c.ID, func(t *testing.T) {
 			got := cmd.apply(c.applyEntry)

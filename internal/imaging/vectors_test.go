@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/planktonml/plankton/internal/datatest"
 )
 
 // vectorArray is an array as the recorded figures hold it.
@@ -131,14 +131,8 @@ func to32(f []float64) []float32 {
 
 // TestRecordedFigures applies every recorded operator call of which this package has the arithmetic.
 func TestRecordedFigures(t *testing.T) {
-	dir := os.Getenv("PLANKTON_VECTORS")
-	if dir == "" {
-		t.Skip("PLANKTON_VECTORS is not set: the figures recorded from DALI are needed")
-	}
-	text, err := os.ReadFile(filepath.Join(dir, "dali_operators.json"))
-	require.NoError(t, err)
 	var all struct{ Entries []vector }
-	require.NoError(t, json.Unmarshal(text, &all))
+	require.NoError(t, json.Unmarshal(datatest.Vectors(t, "dali_operators.json"), &all))
 	apply := map[string]func(*testing.T, vector, []array) (array, error){
 		"resize": applyResize, "crop": applyCrop, "flip": applyFlip, "crop_mirror_normalize": applyCMN,
 		"cast": applyCast, "one_hot": applyOneHot, "normalize": applyNormalize, "slice": applySlice, "transpose": applyTranspose,

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"github.com/planktonml/plankton/internal/datatest"
 )
 
 // processCPU returns the CPU time that the process has used, where it is known: on a
@@ -45,7 +47,7 @@ type workload struct {
 // workloads are the sample photographs, whole and as random resized crops (8 to 100 %
 // of the area, aspect ratio 3/4 to 4/3), and small pictures.
 func workloads(b *testing.B) []workload {
-	_, photographs := samples(b)
+	_, photographs := datatest.Photographs(b)
 	whole := workload{name: "whole", files: photographs}
 	crop := workload{name: "crop", files: photographs}
 	small := workload{name: "small", files: smallPictures(b, 2000)}
@@ -77,7 +79,7 @@ func randomCrop(r *rand.Rand, width, height int) image.Rectangle {
 }
 
 func BenchmarkHeader(b *testing.B) {
-	_, files := samples(b)
+	_, files := datatest.Photographs(b)
 	var d Decoder
 	benchmarkFiles(b, files, func(data []byte, _ int) {
 		if _, err := d.Header(data); err != nil {

@@ -10,35 +10,17 @@ import (
 	stdjpeg "image/jpeg"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/planktonml/plankton/internal/datatest"
 )
 
-// samples returns the sample photographs by name.
-func samples(tb testing.TB) (names []string, files [][]byte) {
-	tb.Helper()
-	dir := os.Getenv("PLANKTON_DATA")
-	if dir == "" {
-		tb.Skip("PLANKTON_DATA is not set: no sample photographs")
-	}
-	names, err := filepath.Glob(filepath.Join(dir, "imagenet-sample", "*.JPEG"))
-	require.NoError(tb, err)
-	require.NotEmpty(tb, names)
-	for i, name := range names {
-		data, err := os.ReadFile(name)
-		require.NoError(tb, err)
-		files = append(files, data)
-		names[i] = filepath.Base(name)
-	}
-	return names, files
-}
-
 func TestSamplePlanesAgainstStandardLibrary(t *testing.T) {
-	names, files := samples(t)
+	names, files := datatest.Photographs(t)
 	var d Decoder
 	var p Planes
 	for i, data := range files {
@@ -77,17 +59,12 @@ func requireNearPlanes(t *testing.T, p *Planes, img image.Image, tolerance int, 
 
 // TestPixelsAgainstVectors compares with pictures that NVIDIA DALI decoded.
 func TestPixelsAgainstVectors(t *testing.T) {
-	dir := os.Getenv("PLANKTON_VECTORS")
-	if dir == "" {
-		t.Skip("PLANKTON_VECTORS is not set: no recorded pictures")
-	}
-	names, files := samples(t)
+	raw := datatest.Vectors(t, "dali_operators.json")
+	names, files := datatest.Photographs(t)
 	byName := map[string][]byte{}
 	for i, name := range names {
 		byName[name] = files[i]
 	}
-	raw, err := os.ReadFile(filepath.Join(dir, "dali_operators.json"))
-	require.NoError(t, err)
 	var vectors struct {
 		Entries []struct {
 			ID, Operator string
@@ -157,11 +134,7 @@ func turnClockwise(pix []byte, width, height, channels int) []byte {
 // smallPictures returns up to n of the 32×32 pictures.
 func smallPictures(tb testing.TB, n int) (files [][]byte) {
 	tb.Helper()
-	dir := os.Getenv("PLANKTON_DATA")
-	if dir == "" {
-		tb.Skip("PLANKTON_DATA is not set: no small pictures")
-	}
-	f, err := os.Open(filepath.Join(dir, "cifar10-jpeg.tar"))
+	f, err := os.Open(datatest.Data(tb, "cifar10-jpeg.tar"))
 	require.NoError(tb, err)
 	defer f.Close()
 	for r := tar.NewReader(f); len(files) < n; {

@@ -23,6 +23,7 @@ var may = map[string][]string{
 	"internal/jpeg":           {},
 	"internal/jpeg/turbo":     {"internal/jpeg"},
 	"internal/layers":         {},
+	"internal/datatest":       {},
 	"internal/png":            {},
 	"internal/workload":       {"pipeline", "pipeline/ops", "pipeline/readers"},
 	"internal/region":         {},

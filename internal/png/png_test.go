@@ -12,14 +12,14 @@ import (
 	stdpng "image/png"
 	"io"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/planktonml/plankton/internal/datatest"
 )
 
 // chunk returns a chunk of a file.
@@ -187,18 +187,10 @@ func TestEqualsImagePNGOnPhotographs(t *testing.T) {
 // photographs returns n files of natural pictures, from the data folder.
 func photographs(t testing.TB, n int) (files [][]byte) {
 	t.Helper()
-	dir := os.Getenv("PLANKTON_DATA")
-	if dir == "" {
-		t.Skip("PLANKTON_DATA is not set: no pictures to read")
-	}
-	names, err := filepath.Glob(filepath.Join(dir, "imagenet-sample", "*.JPEG"))
-	require.NoError(t, err)
-	for _, name := range names[:n] {
-		f, err := os.Open(name)
+	_, photographs := datatest.Photographs(t)
+	for _, photograph := range photographs[:n] {
+		m, _, err := image.Decode(bytes.NewReader(photograph))
 		require.NoError(t, err)
-		m, _, err := image.Decode(f)
-		require.NoError(t, err)
-		require.NoError(t, f.Close())
 		rgba := image.NewRGBA(m.Bounds())
 		for y := range m.Bounds().Dy() {
 			for x := range m.Bounds().Dx() {

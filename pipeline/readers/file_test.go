@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/planktonml/plankton/internal/datatest"
 	"github.com/planktonml/plankton/pipeline"
 )
 
@@ -416,7 +417,7 @@ func TestFileOutlivesTheWorkingDirectory(t *testing.T) {
 }
 
 func TestFileImageNetSample(t *testing.T) {
-	root := data(t, "imagenet-sample")
+	root := datatest.Data(t, "imagenet-sample")
 	p, err := build(64, 2, file(FileOptions{Root: root}))
 	require.NoError(t, err)
 	require.EqualValues(t, 300, p.Readers()[0].Len())

@@ -129,16 +129,6 @@ func tree(t testing.TB, files map[string]string) string {
 	return root
 }
 
-// data returns a path in the data folder, or skips the test.
-func data(t *testing.T, path ...string) string {
-	t.Helper()
-	dir := os.Getenv("PLANKTON_DATA")
-	if dir == "" {
-		t.Skip("PLANKTON_DATA is not set: no data sets to read")
-	}
-	return filepath.Join(append([]string{dir}, path...)...)
-}
-
 func skipOnWindows(t *testing.T, why string) {
 	t.Helper()
 	if runtime.GOOS == "windows" {

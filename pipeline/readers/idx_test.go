@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"runtime"
 	"testing"
@@ -17,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/planktonml/plankton/internal/datatest"
 	"github.com/planktonml/plankton/pipeline"
 )
 
@@ -248,7 +248,7 @@ func TestIDXReadAllocatesNothing(t *testing.T) {
 
 // The counts of the training digits are known.
 func TestIDXMNIST(t *testing.T) {
-	dir := data(t, "mnist")
+	dir := datatest.Data(t, "mnist")
 	s, err := newIDXSource(&IDXOptions{
 		Images: filepath.Join(dir, "train-images-idx3-ubyte.gz"), Labels: filepath.Join(dir, "train-labels-idx1-ubyte.gz"),
 	})
@@ -296,13 +296,10 @@ func FuzzIDX(f *testing.F) {
 }
 
 func BenchmarkIDXMNIST(b *testing.B) {
-	dir := os.Getenv("PLANKTON_DATA")
-	if dir == "" {
-		b.Skip("PLANKTON_DATA is not set: no MNIST to read")
-	}
+	images := datatest.Data(b, "mnist", "train-images-idx3-ubyte.gz")
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := newIDXSource(&IDXOptions{Images: filepath.Join(dir, "mnist", "train-images-idx3-ubyte.gz")}); err != nil {
+		if _, err := newIDXSource(&IDXOptions{Images: images}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/planktonml/plankton/internal/datatest"
 	"github.com/planktonml/plankton/internal/jpeg"
 )
 
@@ -28,7 +29,7 @@ func randomCrop(r *rand.Rand, width, height int) image.Rectangle {
 // iteration decodes all of them with both, one after the other, so that what else the
 // machine does hits both alike; the ratio is ours to theirs in images per second.
 func BenchmarkEngines(b *testing.B) {
-	_, files := samples(b)
+	_, files := datatest.Photographs(b)
 	p := newPair(b)
 	r := rand.New(rand.NewPCG(1, 1))
 	var wholes, crops []image.Rectangle

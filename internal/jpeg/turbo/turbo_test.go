@@ -8,31 +8,13 @@ import (
 	"fmt"
 	"image"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/planktonml/plankton/internal/datatest"
 	"github.com/planktonml/plankton/internal/jpeg"
 )
-
-func samples(tb testing.TB) (names []string, files [][]byte) {
-	tb.Helper()
-	dir := os.Getenv("PLANKTON_DATA")
-	if dir == "" {
-		tb.Skip("PLANKTON_DATA is not set: no sample photographs")
-	}
-	names, err := filepath.Glob(filepath.Join(dir, "imagenet-sample", "*.JPEG"))
-	require.NoError(tb, err)
-	require.NotEmpty(tb, names)
-	for _, name := range names {
-		data, err := os.ReadFile(name)
-		require.NoError(tb, err)
-		files = append(files, data)
-	}
-	return names, files
-}
 
 // A pair is the decoder under test and the oracle.
 type pair struct {
@@ -94,7 +76,7 @@ func randomRegion(r *rand.Rand, h jpeg.Header) image.Rectangle {
 }
 
 func TestSamplesEqual(t *testing.T) {
-	names, files := samples(t)
+	names, files := datatest.Photographs(t)
 	p := newPair(t)
 	r := rand.New(rand.NewPCG(1, 2))
 	for i, data := range files {
