@@ -2,11 +2,17 @@
 
 package dynlib
 
-import "github.com/ebitengine/purego"
+import (
+	"runtime"
+
+	"github.com/ebitengine/purego"
+)
 
 // Open loads a shared library, by its file or by a name that the system's loader
 // finds. Loaded libraries stay until the process ends.
 func Open(name string) (handle uintptr, err error) {
+	runtime.LockOSThread() // the loader keeps the text of an error for the thread that met it
+	defer runtime.UnlockOSThread()
 	return purego.Dlopen(name, purego.RTLD_NOW|purego.RTLD_LOCAL)
 }
 
