@@ -56,6 +56,11 @@ func TestGraphErrors(t *testing.T) {
 			m := g.Merge("m", g.num(1))
 			g.Connect(m, m.Out(0))
 		}},
+		{"back edge from another frame", "m", "another frame", func(g *Graph) {
+			d := g.num(1)
+			m := g.Merge("m", g.Enter("a", &LoopSpec{Name: "f1"}, d))
+			g.Connect(m, g.NextIteration("n", g.Enter("b", &LoopSpec{Name: "f2"}, d)))
+		}},
 		{"exit", "x", "outside of any loop", func(g *Graph) { g.Exit("x", g.num(1)) }},
 		{"next", "x", "outside of any loop", func(g *Graph) { g.NextIteration("x", g.num(1)) }},
 		{"output in a loop", "output y", "Exit", func(g *Graph) { g.Output("y", g.Enter("e", &LoopSpec{Name: "f"}, g.num(1))) }},
@@ -64,6 +69,9 @@ func TestGraphErrors(t *testing.T) {
 		{"foreign control", "a", "another graph", func(g *Graph) { g.NoOp("a", foreign.Node()) }},
 		{"no output", "a", "no output 1", func(g *Graph) { g.Add("a", op, g.num(1)).Out(1) }},
 		{"no kernel", "a", "exactly one", func(g *Graph) { g.Add("a", Op{}) }},
+		{"order", "a", "Op.Order is 9", func(g *Graph) { g.Add("a", Op{Run: nothing, Order: 9}) }},
+		{"backend", "a", "Op.Backend 9", func(g *Graph) { g.Add("a", Op{Run: nothing, Backend: 9}) }},
+		{"nil kernel", "a", "no kernel", func(g *Graph) { g.Add("a", Op{New: func() (Kernel, error) { return nil, nil }}) }},
 		{"outputs", "a", "-1 outputs", func(g *Graph) { g.Add("a", Op{Run: nothing, Outputs: -1}) }},
 		{"host outputs", "a", "HostOutputs", func(g *Graph) { g.Add("a", Op{Run: nothing, HostOutputs: []int{0}}) }},
 		{"empty constant", "a", "needs a value", func(g *Graph) { g.Const("a", Value{}) }},
@@ -74,6 +82,12 @@ func TestGraphErrors(t *testing.T) {
 		}},
 		{"branches", "if/1/", "returned 1 values, expected 0", func(g *Graph) {
 			g.If("if", g.Const("p", Bool(true)), func() []Output { return []Output{g.num(1)} }, func() []Output { return nil })
+		}},
+		{"foreign selector", "if", "not an output of this graph", func(g *Graph) {
+			g.If("if", foreign, func() []Output { return nil }, func() []Output { return nil })
+		}},
+		{"foreign value", "if/0/", "value 0 that the body returned", func(g *Graph) {
+			g.If("if", g.Const("p", Bool(true)), func() []Output { return nil }, func() []Output { return []Output{foreign} })
 		}},
 		{"body used outside", "if/0/inside", "return it from the body", func(g *Graph) {
 			var leak Output

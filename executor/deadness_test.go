@@ -133,6 +133,12 @@ func runInOrder(x *Executor, choose func(n int) int, out ...Value) (*step, error
 	if err := x.activate(st); err != nil {
 		return nil, err
 	}
+	over := false
+	defer func() {
+		if !over { // choose has panicked, as rapid does to give a case up
+			x.end(st, nil, true)
+		}
+	}()
 	st.root.armRoot(0)
 	st.inflight.Store(1)
 	s := x.newSession(st)
@@ -154,6 +160,7 @@ func runInOrder(x *Executor, choose func(n int) int, out ...Value) (*step, error
 		s.leave()
 	}
 	s.run()
+	over = true
 	return st, x.end(st, out, true)
 }
 

@@ -3,6 +3,7 @@ package executor
 import (
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"strings"
 )
 
@@ -101,6 +102,15 @@ func (e *PanicError) Error() string { return fmt.Sprintf("the kernel panicked: %
 func (e *PanicError) Unwrap() error {
 	err, _ := e.Value.(error)
 	return err
+}
+
+// notReturned is the error of a kernel that did not return, given what recover
+// returned.
+func notReturned(recovered any) error {
+	if recovered == nil {
+		return ErrGoexit
+	}
+	return &PanicError{Value: recovered, Stack: debug.Stack()}
 }
 
 // TypeError says that a Value was read as something that it does not hold.

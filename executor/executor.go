@@ -59,7 +59,6 @@ func (o *Options) setDefaults() error {
 type Executor struct {
 	prog    *Program
 	opts    Options
-	alloc   Allocator
 	costs   costs
 	maxOuts int
 
@@ -89,7 +88,7 @@ func New(p *Program, o Options) (*Executor, error) {
 	if !p.taken.CompareAndSwap(false, true) {
 		return nil, ErrInUse
 	}
-	x := &Executor{prog: p, opts: o, alloc: o.Allocator, costs: newCosts(len(p.items)), active: make(map[*step]struct{})}
+	x := &Executor{prog: p, opts: o, costs: newCosts(len(p.items)), active: make(map[*step]struct{})}
 	x.work.L, x.inactive.L = &x.mu, &x.mu
 	for i := range p.items {
 		x.maxOuts = max(x.maxOuts, int(p.items[i].outs))
@@ -154,7 +153,8 @@ func (x *Executor) Run(ctx context.Context, a Args) (err error) {
 }
 
 // RunAsync is Run on a goroutine of its own, which calls done with the outcome.
-// The slices in a are used until then.
+// The slices in a are used until then. Close waits for done, which so must not
+// call it.
 func (x *Executor) RunAsync(ctx context.Context, a Args, done func(error)) {
 	x.mu.Lock()
 	if x.closing {

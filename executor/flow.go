@@ -10,9 +10,6 @@ func (s *session) control(item *nodeItem, t tagged) {
 	st := s.st
 
 	switch item.kind {
-	case kindSend, kindRecv:
-		s.transfer(item, t)
-		return
 	case kindEnter:
 		// A dead Enter enters as well: its loop is dead, but it is there.
 		v := in[0]
@@ -121,23 +118,4 @@ func (s *session) exit(item *nodeItem, it *iteration, in []Value) {
 		return
 	}
 	s.propagate(item, f.parent, in, false)
-}
-
-// transfer runs a Send or a Recv, dead or alive. They are no operators: no gate
-// holds them up, since what they wait for may be behind it.
-func (s *session) transfer(item *nodeItem, t tagged) {
-	if item.flags&nodeAsync != 0 {
-		s.start(item, t)
-		return
-	}
-	c := &s.call
-	c.item, c.iter, c.gated, c.dead = item, t.iter, false, t.dead
-	c.in, c.out = t.iter.in[item.in:item.in+item.numIn], nil
-	err := s.invoke(item, c)
-	c.dead = false
-	if err != nil {
-		s.fail(t.iter, item, err)
-		return
-	}
-	s.complete(item, c, 0)
 }

@@ -135,11 +135,10 @@ func (f *frame) addIteration(index, live int64) *iteration {
 	} else {
 		it = newIteration(f)
 	}
-	if f.alive > 0 {
-		live++ // the iteration before it
-		f.newest.next = it
-	} else {
+	if f.oldest == nil {
 		f.oldest = it
+	} else {
+		f.newest.next = it
 	}
 	it.arm(index, live)
 	f.newest = it
@@ -203,15 +202,15 @@ func (s *session) nextIteration(item *nodeItem, it *iteration, v Value) {
 	case f.alive >= f.info.parallel:
 		f.deferred = append(f.deferred, c)
 	default:
-		s.startIteration(f, it.index+1)
+		s.startIteration(f)
 		s.deliver(c, it.next)
 	}
 }
 
-// startIteration adds an iteration to f and delivers what waits for it. f.mu
-// is held.
-func (s *session) startIteration(f *frame, index int64) {
-	it := f.addIteration(index, 0)
+// startIteration adds an iteration to f, which lasts until the one before it has
+// ended, and delivers what waits for it. f.mu is held.
+func (s *session) startIteration(f *frame) {
+	it := f.addIteration(f.newest.index+1, 1)
 	for _, c := range f.deferred {
 		s.deliver(c, it)
 	}
@@ -231,21 +230,20 @@ func (s *session) endIteration(it *iteration) {
 	}
 	for f := it.frame; ; {
 		f.mu.Lock()
-		next, newest := it.next, f.newest.index
+		f.oldest = it.next
 		it.reset()
 		f.free = append(f.free, it)
 		f.alive--
-		f.oldest = next
 		if len(f.deferred) > 0 {
-			s.startIteration(f, newest+1)
+			s.startIteration(f)
 		}
-		over := f.alive == 0
+		next := f.oldest
 		f.mu.Unlock()
-		if over {
+		if next == nil {
 			s.endFrame(f)
 			return
 		}
-		if next == nil || next.live.Add(-1) != 0 {
+		if next.live.Add(-1) != 0 {
 			return
 		}
 		it = next

@@ -64,9 +64,3 @@ func (s *session) leaveGate(item *nodeItem, held bool) {
 	g.first++
 	s.ready.push(t)
 }
-
-// reset forgets the operators of a step that has failed.
-func (g *gate) reset() {
-	clear(g.waiting)
-	g.waiting, g.first, g.busy = g.waiting[:0], 0, false
-}

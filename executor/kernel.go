@@ -41,11 +41,10 @@ type Call struct {
 	dead bool // only transfer nodes run when dead
 
 	// Of an async node:
-	own    []Value       // room for out
-	state  atomic.Uint32 // callStarting, callParked, callDone
-	failed bool
-	stops  bool // the failure has to stop the step
-	gated  bool // holds the gate of its backend
+	own   []Value       // room for out
+	state atomic.Uint32 // callStarting, callParked, callDone
+	stops bool          // it has failed, and that has to stop the step
+	gated bool          // holds the gate of its backend
 
 	streamCall // of a node with a stream
 }
@@ -100,7 +99,7 @@ func (c *Call) Slot() int { return c.iter.root.slot }
 
 // Alloc allocates size bytes for output i and sets the output.
 func (c *Call) Alloc(i, size int) (*Buffer, error) {
-	b, err := NewBuffer(c.st.x.alloc, size, c.Attr(i))
+	b, err := NewBuffer(c.st.x.opts.Allocator, size, c.Attr(i))
 	if err != nil {
 		return nil, err
 	}
@@ -160,6 +159,5 @@ func (c *Call) Issue(work func(*streams.Context) error) {
 // noteFailure fails the node from outside of a session. Whoever finishes the
 // node stops the step, if need be.
 func (c *Call) noteFailure(err error) {
-	c.failed = true
 	c.stops = c.st.fail(c.iter, c.item, err)
 }

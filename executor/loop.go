@@ -151,14 +151,17 @@ func (l *Loop) Next(ctx context.Context) (Result, error) {
 // poll is Next without the waiting.
 func (l *Loop) poll() (r Result, ok bool, err error) {
 	st := l.st
-	// If nothing was on its way before the iterations are looked at, then what
-	// is unfinished there has stalled.
-	quiet := st.inflight.Load() == 0
-	st.mu.Lock()
-	failedAt, failure := st.failedAt.Load(), st.err
-	st.mu.Unlock()
-
 	l.mu.Lock()
+	// What starts, finishes or fails an iteration is in flight while it notes
+	// that. So if nothing is, then no more will be noted of those that have started.
+	quiet := st.inflight.Load() == 0
+	failedAt := st.failedAt.Load()
+	if quiet && l.next >= failedAt { // and stays so: nothing starts any more
+		l.mu.Unlock()
+		st.mu.Lock()
+		defer st.mu.Unlock()
+		return Result{}, false, st.err
+	}
 	defer l.mu.Unlock()
 	if l.next < l.started && l.next < failedAt {
 		if it := l.window[l.next%int64(l.slots)]; it.finished {
@@ -168,9 +171,6 @@ func (l *Loop) poll() (r Result, ok bool, err error) {
 	}
 	switch {
 	case l.next >= failedAt:
-		if st.inflight.Load() == 0 { // and stays so: nothing starts any more
-			return Result{}, false, failure
-		}
 	case l.next == l.started:
 		if l.next >= l.limit {
 			return Result{}, false, io.EOF

@@ -275,6 +275,7 @@ func TestLoopHeldAcrossClose(t *testing.T) {
 	r, err := l.Next(t.Context())
 	require.NoError(t, err)
 	require.EqualValues(t, 3, mem.live.Load())
+	require.Equal(t, 2, l.Ready())
 	require.NoError(t, x.Close())
 	require.EqualValues(t, 1, mem.live.Load())
 	require.EqualValues(t, 7, r.Output(0).Buffer().Bytes()[0])
@@ -357,6 +358,34 @@ func TestLoopOrderedFrames(t *testing.T) {
 	l.Close()
 	require.NoError(t, x.Close())
 	require.Equal(t, want, log)
+}
+
+// A node that keeps an order goes on with it where a branch was not taken.
+func TestLoopOrderedBranches(t *testing.T) {
+	for _, order := range []Order{InOrder, Serial} {
+		var log []int64
+		g := NewGraph()
+		odd := g.Add("odd", Op{Outputs: 1, Run: func(_ context.Context, c *Call) error {
+			c.Set(0, Bool(c.Root()%2 == 1))
+			return nil
+		}})
+		g.If("if", odd.Out(0), func() []Output {
+			g.Add("log", Op{Order: order, Run: func(_ context.Context, c *Call) error {
+				log = append(log, c.Root())
+				return nil
+			}})
+			return nil
+		}, func() []Output { return nil })
+		x, l := newLoop(t, g, LoopOptions{Slots: 3, Limit: 10})
+		for range 10 {
+			r, err := l.Next(t.Context())
+			require.NoError(t, err)
+			r.Release()
+		}
+		l.Close()
+		require.NoError(t, x.Close())
+		require.Equal(t, []int64{1, 3, 5, 7, 9}, log)
+	}
 }
 
 func TestLoopStalls(t *testing.T) {

@@ -145,6 +145,15 @@ func TestRendezvous(t *testing.T) {
 		require.NoError(t, err)
 		require.EqualValues(t, 1, v.Int())
 	})
+	t.Run("served before it could be withdrawn", func(t *testing.T) {
+		r := NewRendezvous()
+		require.False(t, r.withdraw(named("x"), new(receive)))
+		got := make(chan Value, 1)
+		r.RecvAsync(ctx, named("x"), func(v Value, _ bool, _ error) { got <- v })
+		require.False(t, r.withdraw(named("x"), new(receive)), "that one waits for the next value")
+		require.NoError(t, r.Send(named("x"), Int(1), false))
+		require.EqualValues(t, 1, (<-got).Int())
+	})
 	t.Run("random pairs", func(t *testing.T) {
 		r := NewRendezvous()
 		var all sync.WaitGroup
@@ -262,6 +271,17 @@ func TestTransfers(t *testing.T) {
 		require.NoError(t, newExecutor(t, g, bob).Run(t.Context(), Args{Rendezvous: r, Out: out}))
 		require.EqualValues(t, 7, out[0].Int())
 	})
+	t.Run("dead value with a buffer", func(t *testing.T) {
+		mem := new(countingAllocator)
+		b, err := NewBuffer(mem, 1, OnHost)
+		require.NoError(t, err)
+		g := NewGraph()
+		g.plus(g.Recv("a", "a", alice), 1)
+		r := NewRendezvous()
+		require.NoError(t, r.Send(toBob("a"), Ref(b), true))
+		require.NoError(t, newExecutor(t, g, bob).Run(t.Context(), Args{Rendezvous: r}))
+		require.Zero(t, mem.live.Load(), "the reference that was sent is given back")
+	})
 	t.Run("abort", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			g := NewGraph()
@@ -313,6 +333,32 @@ func TestTransfers(t *testing.T) {
 		require.NoError(t, l.Run(t.Context(), Args{Rendezvous: meet}))
 		require.NoError(t, <-done)
 		require.EqualValues(t, 190, sum[0].Int())
+	})
+	t.Run("in a loop, in every batch", func(t *testing.T) {
+		g := NewGraph()
+		root := g.Add("root", Op{Outputs: 1, Run: func(_ context.Context, c *Call) error { c.Set(0, Int(10*c.Root())); return nil }})
+		g.While(LoopSpec{Name: "loop"}, []Output{g.num(0)}, g.upTo(0, 2), func(v []Output) []Output {
+			g.Send("send", "x", alice, g.add2(v[0], root.Out(0)))
+			return []Output{g.plus(v[0], 1)}
+		})
+		p, err := Compile(g, CompileOptions{})
+		require.NoError(t, err)
+		x, err := New(p, bob)
+		require.NoError(t, err)
+		r := NewRendezvous()
+		l, err := x.Loop(t.Context(), LoopOptions{Slots: 2, Rendezvous: r})
+		require.NoError(t, err)
+		key := fromBob("x")
+		for batch, frame := range []string{"loop", "@1/loop"} {
+			key.Frame = frame
+			for key.Iteration = range 2 {
+				v, _, err := r.Recv(t.Context(), key)
+				require.NoError(t, err)
+				require.Equal(t, int64(10*batch)+key.Iteration, v.Int())
+			}
+		}
+		l.Close()
+		require.NoError(t, x.Close())
 	})
 	t.Run("behind a gate", func(t *testing.T) {
 		// A Recv that waits for a Send of its own program does not keep the one

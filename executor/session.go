@@ -2,7 +2,6 @@ package executor
 
 import (
 	"runtime"
-	"runtime/debug"
 	"time"
 
 	"github.com/planktonml/plankton/streams"
@@ -46,18 +45,23 @@ type session struct {
 	context  streams.Context // for work of streams that is done here
 }
 
-// run works until nothing is left, and ends the session.
+// run works until nothing is left, and ends the session. When a kernel ends the
+// goroutine, what is left is done on the way out, where another may do the same.
 func (s *session) run() {
-	defer s.finish()
+	over := false
+	defer func() {
+		if !over {
+			s.run()
+		}
+	}()
 	for !s.drain() {
 	}
+	over = true
+	s.end()
 }
 
-// finish ends the session. It is deferred because a kernel may end the
-// goroutine; then there are nodes left.
-func (s *session) finish() {
-	for !s.drain() {
-	}
+// end gives up the session and its unit of inflight.
+func (s *session) end() {
 	st, yield := s.st, s.woke && s.foreign
 	st.x.keepSession(s)
 	if st.inflight.Add(-1) == 0 {
@@ -112,13 +116,7 @@ func (s *session) drain() (finished bool) {
 			return
 		}
 		s.inKernel = false
-		c := s.now
-		if r := recover(); r != nil {
-			s.fail(c.iter, c.item, &PanicError{Value: r, Stack: debug.Stack()})
-		} else {
-			s.fail(c.iter, c.item, ErrGoexit)
-		}
-		s.giveUp(c)
+		s.failCall(s.now, notReturned(recover()))
 	}()
 	for {
 		if len(s.heavy) > 0 {
@@ -167,7 +165,7 @@ func (s *session) distribute() {
 		s.ready.push(s.heavy[n])
 	}
 	for _, t := range s.heavy[:n] {
-		if t.iter == s.cur { // the others are counted in live one by one
+		if t.iter == s.cur { // delta may count it; in the others live does, one by one
 			t.iter.live.Add(1)
 			s.delta--
 		}
@@ -183,9 +181,6 @@ func (s *session) process(t tagged) {
 	if it != s.cur {
 		if s.cur != nil {
 			s.leave()
-			if len(s.heavy) > 0 {
-				s.distribute() // while it is clear how they are counted
-			}
 		}
 		s.cur = it
 	}
@@ -198,23 +193,25 @@ func (s *session) process(t tagged) {
 	if s.st.lanes != nil && !t.dead && item.flags&nodeStream == 0 && s.park(item, t) {
 		return
 	}
-	if item.kind == kindKernel {
+	if item.kind == kindKernel || item.flags&nodeTransfer != 0 {
 		s.kernel(item, t)
 		return
 	}
 	s.control(item, t)
 }
 
-// kernel runs the kernel of a live node, and passes a dead one by.
+// kernel runs the kernel of a live node, and passes a dead one by. Transfers run
+// dead as well, and no gate holds them up: what they wait for may be behind it.
 func (s *session) kernel(item *nodeItem, t tagged) {
 	it := t.iter
-	if t.dead {
+	if t.dead && item.flags&nodeTransfer == 0 {
 		s.clearInputs(item, it)
 		s.propagate(item, it, nil, true)
 		s.passToken(item, it, nodeInOrder|nodeSerial)
 		return
 	}
-	if s.st.gates != nil && !t.admitted && !s.st.enterGate(t) {
+	gated := s.st.gates != nil && item.flags&nodeTransfer == 0
+	if gated && !t.admitted && !s.st.enterGate(t) {
 		return
 	}
 	switch {
@@ -226,12 +223,11 @@ func (s *session) kernel(item *nodeItem, t tagged) {
 		return
 	}
 	c := &s.call
-	c.item, c.iter, c.gated = item, it, s.st.gates != nil
+	c.item, c.iter, c.dead, c.gated = item, it, t.dead, gated
 	c.in = it.in[item.in : item.in+item.numIn]
 	c.out = s.out[:item.outs]
 	if err := s.invoke(item, c); err != nil {
-		s.fail(it, item, err)
-		s.giveUp(c)
+		s.failCall(c, err)
 		return
 	}
 	s.complete(item, c, nodeInOrder|nodeSerial)
@@ -258,8 +254,7 @@ func (s *session) start(item *nodeItem, t tagged) {
 	it := t.iter
 	c := s.st.newCall(item, t)
 	if err := s.invoke(item, c); err != nil {
-		s.fail(it, item, err)
-		s.giveUp(c)
+		s.failCall(c, err)
 		s.st.keepCall(c)
 		return
 	}
@@ -275,7 +270,8 @@ func (s *session) start(item *nodeItem, t tagged) {
 
 // finishCall goes on where an async node has been finished.
 func (s *session) finishCall(c *Call) {
-	if c.failed || c.iter.root.index >= s.st.failedAt.Load() {
+	s.stops = s.stops || c.stops
+	if c.iter.root.index >= s.st.failedAt.Load() {
 		s.giveUp(c)
 	} else {
 		s.complete(c.item, c, nodeSerial)
@@ -300,6 +296,13 @@ func (s *session) fail(it *iteration, item *nodeItem, err error) {
 	if s.st.fail(it, item, err) {
 		s.stops = true
 	}
+}
+
+// failCall ends a call whose kernel has failed.
+func (s *session) failCall(c *Call, err error) {
+	s.fail(c.iter, c.item, err)
+	s.stops = s.stops || c.stops
+	s.giveUp(c)
 }
 
 // giveUp drops the outputs that nobody took, and lets the next node through

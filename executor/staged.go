@@ -1,7 +1,7 @@
 package executor
 
 import (
-	"runtime/debug"
+	"context"
 	"sync/atomic"
 
 	"github.com/planktonml/plankton/streams"
@@ -57,8 +57,8 @@ func (s *staged) release() {
 }
 
 // sole reports whether the caller's reference is the only one besides the
-// producer's. The order of the two loads matters: the producer lets go first
-// of refs and has then no say.
+// producer's. The producer gives up held before its reference, so with held read
+// last, a reference that has gone is never taken for the producer's once more.
 func (s *staged) sole() bool {
 	refs := s.refs.Load()
 	if s.held.Load() {
@@ -79,44 +79,38 @@ type streamCall struct {
 // once; the node is finished when the stream has got there. Without a device
 // the work is done here and now.
 func (s *session) issue(item *nodeItem, t tagged) {
-	it, st := t.iter, s.st
+	st := s.st
 	c := st.newCall(item, t)
 	err := s.invoke(item, c)
 	if err == nil && st.lanes == nil {
 		err = s.workInline(c)
 	}
-	switch {
-	case err != nil:
-		s.fail(it, item, err)
-		s.giveUp(c)
+	if err != nil {
+		s.failCall(c, err)
 		st.keepCall(c)
-	case st.lanes == nil:
-		out := c.own[:item.outs+1]
-		out[item.outs] = Bool(true)
-		s.clearInputs(item, it)
-		if !s.propagate(item, it, out, false) {
-			s.fail(it, item, ErrMissingOutput)
-		}
-		s.passToken(item, it, nodeInOrder|nodeSerial)
-		out[item.outs] = Value{}
-		s.giveUp(c)
-		st.keepCall(c)
-	default:
-		s.issueOn(st.lanes, item, c)
+		return
 	}
+	c.out = c.own[:item.outs+1]
+	c.out[item.outs] = Bool(true) // for control edges to other nodes with a stream
+	if st.lanes != nil {
+		s.issueOn(st.lanes, item, c)
+		return
+	}
+	s.complete(item, c, nodeInOrder|nodeSerial)
+	st.keepCall(c)
 }
 
 // workInline does the work of a node with a stream on this goroutine.
 func (s *session) workInline(c *Call) error {
 	s.inKernel = true
+	var err error
 	for _, fn := range c.issued {
-		if err := fn(&s.context); err != nil {
-			s.inKernel = false
-			return err
+		if err = fn(&s.context); err != nil {
+			break
 		}
 	}
 	s.inKernel = false
-	return nil
+	return err
 }
 
 func (s *session) issueOn(l *lanes, item *nodeItem, c *Call) {
@@ -131,23 +125,21 @@ func (s *session) issueOn(l *lanes, item *nodeItem, c *Call) {
 	st.inflight.Add(1)
 	m := l.issue(item.id, after, c.work)
 
-	out := c.own[:item.outs+1]
-	out[item.outs] = Bool(true) // for control edges to other streams' nodes
-	for i := range out {
-		if out[i].ref == nil {
+	for i, v := range c.out {
+		if v.ref == nil {
 			continue
 		}
-		g := &staged{v: out[i], mark: m}
+		g := &staged{v: v, mark: m}
 		g.refs.Store(2)
 		g.held.Store(true)
-		out[i] = Value{ref: g}
+		c.out[i] = Value{ref: g}
 		c.held = append(c.held, g)
 	}
-	if !s.send(item.early(s.edges), it, out, false) {
+	if !s.send(item.early(s.edges), it, c.out, false) {
 		s.fail(it, item, ErrMissingOutput)
 	}
-	for i := range out {
-		out[i].clear()
+	for i := range c.out {
+		c.out[i].clear()
 	}
 	s.passToken(item, it, nodeInOrder|nodeSerial)
 	m.event.Then(func(err error) {
@@ -165,13 +157,8 @@ func (c *Call) work(sc *streams.Context) error {
 	}
 	returned := false
 	defer func() {
-		if returned {
-			return
-		}
-		if r := recover(); r != nil {
-			c.noteFailure(&PanicError{Value: r, Stack: debug.Stack()})
-		} else {
-			c.noteFailure(ErrGoexit)
+		if !returned {
+			c.noteFailure(notReturned(recover()))
 		}
 	}()
 	for _, fn := range c.issued {
@@ -189,8 +176,7 @@ func (s *session) finishStream(c *Call) {
 	it, item := c.iter, c.item
 	s.cur, s.delta = it, -1
 	s.stops = s.stops || c.stops
-	if c.err != nil && !c.failed {
-		c.failed = true
+	if c.err != nil {
 		s.fail(it, item, c.err)
 	}
 	for i, g := range c.held {
@@ -199,7 +185,7 @@ func (s *session) finishStream(c *Call) {
 		c.held[i] = nil
 	}
 	s.clearInputs(item, it)
-	if !c.failed && it.root.index < s.st.failedAt.Load() {
+	if it.root.index < s.st.failedAt.Load() {
 		s.send(item.late(s.edges), it, nil, false)
 	}
 	s.giveUp(c)
@@ -207,7 +193,8 @@ func (s *session) finishStream(c *Call) {
 }
 
 // park keeps a node of the host until the streams have got to what it reads. It
-// waits for that alone, and no goroutine waits.
+// waits for that alone, and no goroutine waits. It drops a node whose input was
+// never written because a stream has failed: who was to write it reports that.
 func (s *session) park(item *nodeItem, t tagged) bool {
 	in := t.iter.in[item.in : item.in+item.numIn]
 	switch item.kind {
@@ -221,7 +208,13 @@ func (s *session) park(item *nodeItem, t tagged) bool {
 	var waiting *parked
 	for _, v := range in {
 		g, ok := v.ref.(*staged)
-		if !ok || g.mark.event.Query() {
+		if !ok {
+			continue
+		}
+		if g.mark.event.Query() {
+			if g.mark.event.Wait(context.Background()) != nil {
+				return true
+			}
 			continue
 		}
 		if waiting == nil {

@@ -111,9 +111,6 @@ func (st *step) abandon(root *iteration) {
 	for i := range root.outs {
 		root.outs[i].clear()
 	}
-	for i := range st.gates {
-		st.gates[i].reset()
-	}
 	if st.lanes != nil {
 		for _, l := range st.lanes.all {
 			// An error of a stream has been reported by an event; it must not
@@ -223,7 +220,7 @@ func (st *step) newCall(item *nodeItem, t tagged) *Call {
 		c = &Call{st: st, own: make([]Value, st.x.maxOuts+1)}
 	}
 	st.mu.Unlock()
-	c.item, c.iter, c.dead, c.failed, c.stops, c.err = item, t.iter, t.dead, false, false, nil
+	c.item, c.iter, c.dead, c.stops, c.err = item, t.iter, t.dead, false, nil
 	clear(c.issued)
 	c.issued, c.held = c.issued[:0], c.held[:0]
 	c.gated = st.gates != nil && item.kind == kindKernel
@@ -248,7 +245,7 @@ func (st *step) resume(c *Call) {
 	s := st.x.newSession(st)
 	s.cur = c.iter
 	s.delta = -1
-	s.stops, s.foreign = c.stops, true
+	s.foreign = true
 	s.finishCall(c)
 	s.run()
 }

@@ -37,9 +37,10 @@ func (g *Graph) Recv(name, key string, from Peer, after ...*Node) Output {
 	n.op.Run = func(ctx context.Context, c *Call) error {
 		k := c.key(from.Name, c.st.x.opts.Name, from.Incarnation, key)
 		c.st.rendezvous.RecvAsync(ctx, k, func(v Value, dead bool, err error) {
-			if !dead && err == nil {
-				c.Set(0, v)
+			if dead {
+				v.clear()
 			}
+			c.Set(0, v)
 			c.Done(err)
 		})
 		return nil

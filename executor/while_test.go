@@ -213,6 +213,26 @@ func TestEffects(t *testing.T) {
 		require.EqualValues(t, 7, captured.Load())
 		require.EqualValues(t, 1, outside.Load())
 	})
+	t.Run("control edges from around a loop and a branch", func(t *testing.T) {
+		var first, second, third atomic.Int64
+		g := NewGraph()
+		before := g.NoOp("before")
+		out := g.While(LoopSpec{Name: "loop"}, []Output{g.num(0)}, g.upTo(0, 5), func(v []Output) []Output {
+			a := g.Add("first", effect(&first))
+			g.After(a, before)
+			op := effect(&second)
+			op.After = []*Node{before, a}
+			b := g.Add("second", op)
+			odd := g.test(func(n int64) bool { return n%2 == 1 }, v[0])
+			g.If("if", odd, func() []Output { g.After(g.Add("third", effect(&third)), before, b); return nil }, func() []Output { return nil })
+			return []Output{g.plus(v[0], 1)}
+		})
+		g.Output("n", out[0])
+		require.NoError(t, newExecutor(t, g, Options{}).Run(t.Context(), Args{}))
+		require.EqualValues(t, 5, first.Load())
+		require.EqualValues(t, 5, second.Load())
+		require.EqualValues(t, 2, third.Load())
+	})
 	t.Run("nested loop in the last, empty iteration", func(t *testing.T) {
 		// The inner loop starts from captured values only; it must run three
 		// times, not four.

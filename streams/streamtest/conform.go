@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -156,13 +157,26 @@ func checkGivingUp(t *testing.T, d streams.Device) {
 func checkPanics(t *testing.T, d streams.Device) {
 	s := openStreams(t, d, 1)[0]
 	cause := errors.New("cause")
-	s.Do(func(*streams.Context) error { panic(cause) })
-	s.Do(does(func() { t.Error("ran after a failure") }))
-	err := s.Synchronize(t.Context())
-	var p *streams.PanicError
-	require.ErrorAs(t, err, &p)
-	require.ErrorIs(t, err, cause)
+	for _, c := range []struct {
+		fn   func()
+		want any
+	}{
+		{func() { panic("oh") }, "oh"},
+		{func() { panic(cause) }, cause},
+		{runtime.Goexit, nil},
+	} {
+		s.Do(does(c.fn))
+		s.Do(does(func() { t.Error("ran after a failure") }))
+		err := s.Synchronize(t.Context())
+		var p *streams.PanicError
+		require.ErrorAs(t, err, &p)
+		require.Equal(t, c.want, p.Value)
+		require.Equal(t, c.want == cause, errors.Is(err, cause))
+	}
+	ran := false
+	s.Do(does(func() { ran = true }))
 	require.NoError(t, s.Synchronize(t.Context()))
+	require.True(t, ran, "the stream must outlive what ended its goroutine")
 }
 
 func checkHold(t *testing.T, d streams.Device) {
@@ -192,7 +206,12 @@ func checkContext(t *testing.T, d streams.Device) {
 	})
 	s[0].Do(func(c *streams.Context) error {
 		assert.Equal(t, "mine", c.Value)
-		assert.Same(t, first, &c.Workspace(50)[0])
+		w := c.Workspace(50)
+		assert.Same(t, first, &w[0])
+		assert.Equal(t, 50, cap(w), "an append must not reach what others see")
+		w = c.Workspace(1000)
+		assert.Len(t, w, 1000)
+		assert.Zero(t, uintptr(unsafe.Pointer(&w[0]))%64)
 		return nil
 	})
 	require.NoError(t, s[0].Synchronize(t.Context()))
@@ -255,7 +274,8 @@ func checkSchedule(t *testing.T, d streams.Device) {
 	s := openStreams(t, d, 2)
 	var log []string
 	add := func(text string) { log = append(log, text) }
-	s[0].Do(does(func() { time.Sleep(time.Millisecond); add("before") }))
+	h := s[0].Hold()
+	s[0].Do(does(func() { add("before") }))
 	one := streams.Schedule(t.Context(), s[0], func(ctx context.Context) error {
 		add("one starts")
 		s[1].Do(does(func() { time.Sleep(time.Millisecond); add("work of one") }))
@@ -267,6 +287,8 @@ func checkSchedule(t *testing.T, d streams.Device) {
 	})
 	two := streams.Schedule(t.Context(), s[0], func(context.Context) error { add("two"); return nil })
 	s[0].Do(does(func() { add("after") }))
+	require.False(t, one.Query())
+	h.Release(nil)
 	require.NoError(t, two.Wait(t.Context()))
 	require.True(t, one.Query())
 	require.NoError(t, s[0].Synchronize(t.Context()))
@@ -278,6 +300,16 @@ func checkSchedule(t *testing.T, d streams.Device) {
 	require.ErrorIs(t, e.Wait(t.Context()), broken)
 	require.ErrorIs(t, f.Wait(t.Context()), broken)
 	require.ErrorIs(t, s[0].Synchronize(t.Context()), broken)
+
+	for _, fn := range []func(){func() { panic("oh") }, runtime.Goexit} {
+		e := streams.Schedule(t.Context(), s[0], func(context.Context) error { fn(); return nil })
+		var p *streams.PanicError
+		require.ErrorAs(t, e.Wait(t.Context()), &p)
+		require.ErrorAs(t, s[0].Synchronize(t.Context()), &p)
+	}
+	require.NoError(t, s[0].Close())
+	f = streams.Schedule(t.Context(), s[0], func(context.Context) error { t.Error("ran on a closed stream"); return nil })
+	require.ErrorIs(t, f.Wait(t.Context()), streams.ErrClosed)
 }
 
 // checkPlans runs random graphs under every policy. A node is 1 plus the sum of

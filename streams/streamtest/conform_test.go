@@ -6,10 +6,6 @@ import (
 	"github.com/planktonml/plankton/streams"
 )
 
-func TestHostConforms(t *testing.T) {
-	Conform(t, func(*testing.T) streams.Device { return streams.NewHost() })
-}
-
 func TestDeviceConforms(t *testing.T) {
 	Conform(t, func(*testing.T) streams.Device { return New(1) })
 }

@@ -1,7 +1,7 @@
 // Package streamtest provides a device for tests of code that issues work on
-// streams. It runs everything on one goroutine, in an interleaving that a seed
-// decides, records what it did, and finds accesses to the same buffer that
-// streams, events and holds leave without order.
+// streams. It runs one thing at a time, in an interleaving that a seed decides,
+// records what it did, and finds accesses to the same buffer that streams, events
+// and holds leave without order.
 package streamtest
 
 import (

@@ -2,6 +2,7 @@ package streamtest
 
 import (
 	"context"
+	"runtime/debug"
 	"time"
 
 	"github.com/planktonml/plankton/streams"
@@ -170,14 +171,20 @@ func (s *stream) run(fn func(*streams.Context) error) {
 	s.clock[own]++
 	s.now += time.Duration(s.device.rng.Int64N(int64(time.Millisecond)))
 	s.device.mu.Unlock()
-	err := func() (err error) {
+	result := make(chan error, 1)
+	go func() { // the device survives a kernel that ends its goroutine
+		var err error
+		returned := false
 		defer func() {
-			if v := recover(); v != nil {
-				err = &streams.PanicError{Value: v}
+			if !returned {
+				err = &streams.PanicError{Value: recover(), Stack: debug.Stack()}
 			}
+			result <- err
 		}()
-		return fn(&s.context)
+		err = fn(&s.context)
+		returned = true
 	}()
+	err := <-result
 	s.device.mu.Lock()
 	s.fail(err)
 }
