@@ -35,7 +35,7 @@ type Window struct{ Y, X, Mirror, Valid int32 }
 type CropMirrorNormalize struct {
 	N                int  // samples, at most 65,535
 	SrcH, SrcW, SrcC int  // of the pictures, uint8 H×W×C, 1 to 4 channels
-	H, W, C          int  // of the output, C at most 4; channels that the picture does not have are 0, or Fill where the region reaches beyond the picture
+	H, W, C          int  // of the output, C at most 4; channels that the picture does not have are Fill
 	Planar           bool // output C×H×W, else H×W×C
 	Uint8            bool // output uint8, rounded and saturated, else float32
 

@@ -6,7 +6,7 @@ import "slices"
 // (value - Mean)/Std · Scale + Shift.
 type CMNSpec struct {
 	Y, X, H, W int       // the region that is cut out; it may reach beyond the picture
-	Fill       []float32 // value of what lies outside, in the units of the output: one, or one per channel; empty is 0
+	Fill       []float32 // value of what lies outside and of added channels, in the units of the output: one, or one per channel; empty is 0
 	Mirror     bool      // reverse the columns
 	Mean, Std  []float32 // one, or one per channel; empty is 0 and 1
 	Scale      float32
@@ -14,8 +14,7 @@ type CMNSpec struct {
 	SrcCHW     bool // the planes of the source follow each other; otherwise pixel by pixel (HWC)
 	DstCHW     bool
 
-	// DstC is the number of channels of the output, at least those of the picture. The others are 0, or, as in DALI, Fill
-	// where the region reaches beyond the picture.
+	// DstC is the number of channels of the output, at least those of the picture.
 	DstC int
 }
 
@@ -34,6 +33,9 @@ func (s *CMNSpec) check(dst []byte, to DType, src *Image) error {
 		if len(v) > 1 && len(v) != src.C {
 			return badArgument(op, "%d values for %d channels, one or one per channel are wanted", len(v), src.C)
 		}
+	}
+	if len(s.Fill) > 1 && s.DstC > src.C {
+		return badArgument(op, "%d values to fill with for %d channels of which %d are added, one is wanted", len(s.Fill), s.DstC, s.DstC-src.C)
 	}
 	return nil
 }
@@ -87,7 +89,6 @@ func (n *CropMirrorNormalizer) Apply(dst []byte, to DType, src *Image, s *CMNSpe
 	left := min(max(-s.X, 0), s.W)
 	right := max(min(src.W-s.X, s.W), left)
 	direct := to == Float32 && s.DstCHW
-	reaches := left > 0 || right < s.W || s.Y < 0 || s.Y+s.H > src.H
 	n.out = grow(n.out, s.DstC*s.W)
 	for y := range s.H {
 		sy := s.Y + y
@@ -101,8 +102,6 @@ func (n *CropMirrorNormalizer) Apply(dst []byte, to DType, src *Image, s *CMNSpe
 				row = view[float32](dst)[(c*s.H+y)*s.W:][:s.W]
 			}
 			switch {
-			case c >= src.C && !reaches:
-				clear(row)
 			case c >= src.C || !inside:
 				fill(row, pick(s.Fill, c, 0))
 			default:

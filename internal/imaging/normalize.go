@@ -73,8 +73,12 @@ func (n *Normalizer) center(s *NormalizeSpec, g *groupIndex) {
 // deviate computes the inverse deviations.
 func (n *Normalizer) deviate(s *NormalizeSpec, g *groupIndex) {
 	if s.StdDev != nil {
+		inv := 1 / float64(*s.StdDev) // which keeps the sign of a negative one
+		if s.Epsilon != 0 {
+			inv = 1 / math.Sqrt(float64(*s.StdDev)*float64(*s.StdDev)+float64(s.Epsilon))
+		}
 		for k := range n.inv {
-			n.inv[k] = 1 / math.Sqrt(float64(*s.StdDev)*float64(*s.StdDev)+float64(s.Epsilon))
+			n.inv[k] = inv
 		}
 		return
 	}

@@ -51,12 +51,15 @@ type Axis struct {
 	Filter     Filter
 	Antialias  bool // the filter widens where the axis shrinks
 	Accumulate bool // Nearest: positions are summed up, not multiplied
+	Origin     int  // positions are counted from this sample, which shows in their rounding to float32
 }
 
 // Plan is a resize of a picture of known size: the two axes.
 type Plan struct{ Y, X Axis }
 
-// Resolve applies s to a source of h×w samples. An empty source is an [*ArgumentError].
+// Resolve applies s to a source of h×w samples. An empty source is an [*ArgumentError]. As in DALI, extents and edges
+// are float32 and scales float64: their rounding decides what becomes of an extent that is half a pixel over, and which
+// of two samples Nearest takes where both are as near.
 func (s *ResizeSpec) Resolve(h, w int) (Plan, error) {
 	if h < 1 || w < 1 {
 		return Plan{}, badArgument("resize", "the source is %d×%d, an empty picture cannot be resized", h, w)
@@ -65,16 +68,10 @@ func (s *ResizeSpec) Resolve(h, w int) (Plan, error) {
 		return Plan{}, badArgument("resize", "unknown mode or filter: %v, %v, %v", s.Mode, s.Min, s.Mag)
 	}
 	in := [2]int{h, w}
-	var lo, hi, extent [2]float64
-	size := s.Size
+	var lo, hi, extent [2]float32
+	size := [2]float32{float32(s.Size[0]), float32(s.Size[1])}
 	for d, n := range in {
-		hi[d] = float64(n)
-		if s.ROI {
-			lo[d], hi[d] = s.ROIStart[d], s.ROIEnd[d]
-			if s.ROIRelative {
-				lo[d], hi[d] = lo[d]*float64(n), hi[d]*float64(n)
-			}
-		}
+		lo[d], hi[d] = s.region(d, n)
 		if lo[d] > hi[d] {
 			lo[d], hi[d] = hi[d], lo[d]
 			size[d] = -size[d]
@@ -87,19 +84,18 @@ func (s *ResizeSpec) Resolve(h, w int) (Plan, error) {
 	size = s.adjust(size, extent)
 	var axes [2]Axis
 	for d, n := range in {
-		want := math.Abs(size[d])
+		want := math.Abs(float64(size[d]))
 		if !(want <= maxExtent) {
 			return Plan{}, badArgument("resize", "an output of %g samples, at most %d are possible", want, maxExtent)
 		}
 		out := max(1, int(math.Round(want)))
-		a := Axis{Out: out, Lo: lo[d], Hi: hi[d], End: n, Antialias: !s.NoAntialias}
 		if !s.WholePixels && want != float64(out) && want > 0 {
 			grow := min(float64(out)/want, 10)
-			mid, half := (lo[d]+hi[d])/2, (hi[d]-lo[d])/2*grow
-			a.Lo, a.Hi = mid-half, mid+half
+			mid := float64(lo[d]+hi[d]) * 0.5
+			lo[d], hi[d] = float32(mid+float64((float64(lo[d])-mid)*grow)), float32(mid+float64((float64(hi[d])-mid)*grow))
 		}
-		a.Filter = s.Mag
-		if float64(out) < a.Hi-a.Lo {
+		a := Axis{Out: out, Lo: float64(lo[d]), Hi: float64(hi[d]), End: n, Filter: s.Mag, Antialias: !s.NoAntialias}
+		if float32(out) < hi[d]-lo[d] {
 			a.Filter = s.Min
 		}
 		if size[d] < 0 {
@@ -107,63 +103,106 @@ func (s *ResizeSpec) Resolve(h, w int) (Plan, error) {
 		}
 		axes[d] = a
 	}
-	axes[0].Accumulate = axes[0].Filter == Nearest && axes[1].Filter == Nearest
-	return Plan{Y: axes[0], X: axes[1]}, nil
+	axes[0].Accumulate = axes[0].Filter == Nearest
+	p := Plan{Y: axes[0], X: axes[1]}
+	p.setOrigin()
+	return p, nil
+}
+
+// setOrigin does what DALI's order of the passes does to positions: the cheaper order is taken, the first pass makes
+// only what the second one reads, and the second one counts from the first sample of that.
+func (p *Plan) setOrigin() {
+	const store = 3 // the cost of an intermediate value, in taps
+	y0, rows, yTaps := p.Y.reach()
+	x0, cols, xTaps := p.X.reach()
+	all := float32(p.Y.Out * p.X.Out)
+	vertical := float32(cols * p.Y.Out)
+	horizontal := float32(p.X.Out * rows)
+	if vertical*float32(store+yTaps)+all*float32(xTaps) < horizontal*float32(store+xTaps)+all*float32(yTaps) {
+		p.X.Origin = x0
+	} else {
+		p.Y.Origin = y0
+	}
+}
+
+// reach returns the first sample that the axis reads and how many there are, as DALI bounds them, and the taps of the
+// filter.
+func (a *Axis) reach() (first, n, taps int) {
+	lo, hi := float32(a.Lo), float32(a.Hi)
+	radius, taps := float32(0), 1
+	if a.Filter != Nearest {
+		scale := (hi - lo) / float32(a.Out)
+		w := a.Filter.window(max(scale, -scale), a.Antialias)
+		radius, taps = w.radius, w.support
+	}
+	clip := func(x float32) int { return min(max(int(math.Floor(float64(x))), 0), a.End) }
+	first = clip(min(lo, hi) - radius)
+	return first, clip(max(lo, hi)-radius+float32(taps)) - first, taps
+}
+
+// region returns the edges of the part of an axis of n samples that is read.
+func (s *ResizeSpec) region(d, n int) (lo, hi float32) {
+	if !s.ROI {
+		return 0, float32(n)
+	}
+	a, b := float64(float32(s.ROIStart[d])), float64(float32(s.ROIEnd[d]))
+	if s.ROIRelative {
+		a, b = a*float64(n), b*float64(n)
+	}
+	return float32(a), float32(b)
 }
 
 // maxExtent bounds the extents of an output and the place of a region, so that sizes stay far from overflow.
 const maxExtent = 1 << 20
 
-// adjust returns the wanted extents after the mode and the limits; the signs say which axes are mirrored. As in DALI,
-// extents and the scale that is kept are rounded to float32: it decides what becomes of an extent that is half a
-// pixel over.
-func (s *ResizeSpec) adjust(size, in [2]float64) [2]float64 {
-	given, scale := 0, 1.0 // scale: of the axis that is given where only one is
+// adjust returns the wanted extents after the mode and the limits; the signs say which axes are mirrored.
+func (s *ResizeSpec) adjust(size, in [2]float32) [2]float32 {
+	var scale [2]float64 // of the axes that are given
+	given := 0
 	for d := range size {
 		if size[d] != 0 {
+			scale[d] = math.Abs(float64(size[d] / in[d]))
 			given++
-			scale = math.Abs(size[d]) / in[d]
 		}
 	}
-	if given == 0 {
+	switch {
+	case given == 0:
 		return in
-	}
-	if s.Mode == ResizeNotLarger || s.Mode == ResizeNotSmaller {
-		return s.keepAspect(size, in, scale, given == 2)
+	case s.Mode == ResizeNotLarger || s.Mode == ResizeNotSmaller:
+		return s.keepAspect(size, in, scale)
 	}
 	for d := range size {
 		if size[d] == 0 {
 			size[d] = in[d]
 			if s.Mode == ResizeDefault {
-				size[d] = float64(float32(in[d] * scale))
+				size[d] = float32(float64(in[d]) * scale[1-d])
 			}
 		}
-		if limit := s.MaxSize[d]; limit > 0 && math.Abs(size[d]) > limit {
-			size[d] = math.Copysign(limit, size[d])
+		if limit := float32(s.MaxSize[d]); limit > 0 && max(size[d], -size[d]) > limit {
+			size[d] = copySign(limit, size[d])
 		}
 	}
 	return size
 }
 
-// keepAspect scales both extents by one factor: scale, or the smaller or larger one of the two axes where both are
-// given, reduced to what the limits allow.
-func (s *ResizeSpec) keepAspect(size, in [2]float64, scale float64, both bool) [2]float64 {
-	if both {
-		y, x := math.Abs(size[0])/in[0], math.Abs(size[1])/in[1]
-		if s.Mode == ResizeNotLarger {
-			scale = min(y, x)
-		} else {
-			scale = max(y, x)
-		}
+func copySign(x, sign float32) float32 { return float32(math.Copysign(float64(x), float64(sign))) }
+
+// keepAspect scales both extents by one factor: the scale that is given, or the smaller or larger one of the two axes
+// where both are given, reduced to what the limits allow.
+func (s *ResizeSpec) keepAspect(size, in [2]float32, scale [2]float64) [2]float32 {
+	both := max(scale[0], scale[1])
+	if s.Mode == ResizeNotLarger && min(scale[0], scale[1]) > 0 {
+		both = min(scale[0], scale[1])
 	}
-	scale = float64(float32(scale))
 	for d, limit := range s.MaxSize {
-		if limit > 0 {
-			scale = min(scale, limit/in[d])
+		if limit := float32(limit); limit > 0 {
+			both = min(both, float64(limit)/float64(in[d]))
 		}
 	}
 	for d := range size {
-		size[d] = math.Copysign(float64(float32(in[d]*scale)), size[d])
+		if scale[d] != both {
+			size[d] = copySign(float32(float64(in[d])*both), size[d])
+		}
 	}
 	return size
 }

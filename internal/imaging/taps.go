@@ -93,25 +93,29 @@ func (t *taps) widen(n int) {
 	t.n, t.wide = n, true
 }
 
+// steps returns where the source region begins, counted from Origin, and the step from output to output.
+func (a *Axis) steps() (lo, scale float32) {
+	lo = float32(a.Lo)
+	return lo - float32(a.Origin), (float32(a.Hi) - lo) / float32(a.Out)
+}
+
 func (t *taps) buildNearest(a Axis) {
 	t.n = 1
 	t.weight = grow(t.weight, a.Out)
-	lo := float32(a.Lo)
-	scale := (float32(a.Hi) - lo) / float32(a.Out)
+	lo, scale := a.steps()
 	at := lo + 0.5*scale
 	for i := range t.first {
 		if !a.Accumulate {
 			at = lo + float32((float32(i)+0.5)*scale)
 		}
-		t.first[i] = int32(min(max(int(math.Floor(float64(at))), a.Start), a.End-1))
+		t.first[i] = int32(min(max(a.Origin+int(math.Floor(float64(at))), a.Start), a.End-1))
 		t.weight[i] = 1
 		at += scale
 	}
 }
 
 func (t *taps) buildWindows(a Axis) {
-	lo := float32(a.Lo)
-	scale := (float32(a.Hi) - lo) / float32(a.Out)
+	lo, scale := a.steps()
 	w := a.Filter.window(max(scale, -scale), a.Antialias)
 	origin := lo + (0.5*scale - 0.5 - w.radius)
 
@@ -124,9 +128,10 @@ func (t *taps) buildWindows(a Axis) {
 	for i := range t.first {
 		at := float32(float32(i)*scale) + origin
 		left := ceil(at)
+		x, sum := float32(float32(left)-at)*w.step, float32(0)
+		left += a.Origin
 		first := min(max(left, a.Start), a.End-width)
 		row := t.raw[i*width : (i+1)*width]
-		x, sum := float32(float32(left)-at)*w.step, float32(0)
 		if first == left && width == w.support {
 			sum = w.sample(row, x)
 		} else {

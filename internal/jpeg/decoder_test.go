@@ -8,6 +8,7 @@ import (
 	"image/color"
 	stdjpeg "image/jpeg"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -349,6 +350,84 @@ func TestWrongRestartMarker(t *testing.T) {
 	require.ErrorAs(t, err, &format)
 	assert.Equal(t, at, format.Offset)
 	assert.Contains(t, format.What, "restart marker 0xd2 is expected")
+	assert.ErrorContains(t, err, fmt.Sprintf("jpeg: byte %d: marker 0xd6", at))
+}
+
+// TestRefusals decodes files with a mistake in a header.
+func TestRefusals(t *testing.T) {
+	r := rand.New(rand.NewPCG(11, 1))
+	spec := fileSpec{width: 20, height: 20, sampling: samplings["4:4:4"], adobe: -1, amplitude: 10, density: 0.2}
+	sequential := encode(r, spec)
+	spec.progressive, spec.separate = true, true
+	progressive := encode(r, spec)
+	// edit returns a copy of data that f has changed behind the first of the given markers.
+	edit := func(data []byte, marker byte, f func(payload []byte)) []byte {
+		data = bytes.Clone(data)
+		f(data[bytes.Index(data, []byte{0xFF, marker})+4:])
+		return data
+	}
+	scans := bytes.Index(progressive, []byte{0xFF, markerSOS})
+	second := scans + 2 + bytes.Index(progressive[scans+2:], []byte{0xFF, markerSOS})
+	table := bytes.LastIndex(progressive[:second], []byte{0xFF, markerDHT}) // of the second scan
+	for want, data := range map[string][]byte{
+		"ends before its first scan":     {0xFF, markerSOI, 0xFF, markerEOI},
+		"restart interval has 1 bytes":   slices.Concat(sequential[:2], []byte{0xFF, markerDRI, 0, 3, 1}, sequential[2:]),
+		"a malformed Huffman table":      edit(sequential, markerDHT, func(p []byte) { p[0] = 4 }),
+		"the picture has no width":       edit(sequential, markerSOF0, func(p []byte) { p[3], p[4] = 0, 0 }),
+		"a scan names component 0 twice": edit(sequential, markerSOS, func(p []byte) { p[3] = p[1] }),
+		"more codes than their lengths": edit(sequential, markerDHT, func(p []byte) { // all codes have one bit
+			for i, n := range p[2:17] {
+				p[1] += n
+				p[2+i] = 0
+			}
+		}),
+		"more than 10 blocks in an MCU": encode(r, fileSpec{width: 20, height: 20, sampling: []Sampling{{4, 2}, {2, 1}, {2, 1}}, adobe: -1}),
+		"where a marker is expected":    append(bytes.Clone(sequential[:scans]), 0xFF),
+		"without a scan of component 1": append(bytes.Clone(progressive[:table]), endMarker...),
+		"more than 500 scans": slices.Concat(progressive[:scans],
+			bytes.Repeat(progressive[scans:table], maxScans+1), endMarker),
+	} {
+		var p Planes
+		err := new(Decoder).Planes(&p, data, image.Rect(0, 0, 20, 20), 1)
+		var format *FormatError
+		require.ErrorAs(t, err, &format, want)
+		require.ErrorContains(t, err, want)
+	}
+	require.Error(t, new(Decoder).RGB(nil, 0, nil, image.Rect(0, 0, 1, 1)))
+}
+
+// TestBeyondTheWindow reads files, some of them damaged, whose restart intervals are
+// larger than what the decoder holds at a time, so that the end of those that are
+// skipped is looked for in the file.
+func TestBeyondTheWindow(t *testing.T) {
+	r := rand.New(rand.NewPCG(12, 1))
+	for _, restart := range []int{0, 200} {
+		data := encode(r, fileSpec{
+			width: 240, height: 240, sampling: samplings["4:4:4"], adobe: -1, amplitude: 40, density: 0.6, restart: restart,
+		})
+		require.Greater(t, len(data), 6*windowBytes)
+		region := image.Rect(200, 200, 231, 222)
+		checkDecoding(t, data, region, 1, false)
+		var d Decoder
+		require.NoError(t, d.Planes(new(Planes), data, region, 1))
+		for range 25 {
+			damaged := bytes.Clone(data)
+			for range 1 + r.IntN(3) {
+				at := 1000 + r.IntN(len(damaged)-1002)
+				switch r.IntN(4) {
+				case 0:
+					damaged[at] ^= 1 << r.IntN(8)
+				case 1:
+					damaged[at], damaged[at+1] = 0xFF, byte(markerRST0+r.IntN(8))
+				case 2:
+					damaged[at], damaged[at+1] = 0xFF, 0xFF
+				case 3:
+					damaged = damaged[:len(damaged)-r.IntN(len(damaged)/4)]
+				}
+			}
+			checkDecoding(t, damaged, region, 1, r.IntN(4) > 0)
+		}
+	}
 }
 
 func TestNoAllocationWhenWarm(t *testing.T) {

@@ -21,23 +21,6 @@ const (
 	YCCK                    // CMY stored as YCbCr of its complement, and black
 )
 
-// String returns the usual name of the colour space.
-func (s ColorSpace) String() string {
-	switch s {
-	case Gray:
-		return "Gray"
-	case YCbCr:
-		return "YCbCr"
-	case RGB:
-		return "RGB"
-	case CMYK:
-		return "CMYK"
-	case YCCK:
-		return "YCCK"
-	}
-	return fmt.Sprintf("ColorSpace(%d)", uint8(s))
-}
-
 // Sampling holds the sampling factors of a component, 1 to 4: its share of the
 // largest factors of the file is its share of the picture's width and height.
 type Sampling struct{ H, V int }

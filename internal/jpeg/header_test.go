@@ -33,6 +33,7 @@ func TestExifOrientation(t *testing.T) {
 	assert.Equal(t, 8, exifOrientation(exif(binary.BigEndian, "MM\x00*", 8)))
 	assert.Equal(t, 0, exifOrientation(exif(binary.BigEndian, "MM\x00*", 9)))
 	assert.Equal(t, 0, exifOrientation(exif(binary.BigEndian, "II*\x00", 8)))
+	assert.Equal(t, 0, exifOrientation(exif(binary.BigEndian, "MM*\x00", 8)))
 	for n := range len(little) - 2 {
 		assert.Equal(t, 0, exifOrientation(little[:n]), "%d bytes", n)
 	}

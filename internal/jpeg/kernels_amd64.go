@@ -50,6 +50,11 @@ func idct2x2AVX2(dst *uint8, stride int, b *block, q *quantTable)
 //go:noescape
 func upsampleH2V2AVX2(dst, near, far *uint8, n int)
 
+// upsampleH2V2ShortAVX2 doubles a row of as many samples as lanes.
+//
+//go:noescape
+func upsampleH2V2ShortAVX2(dst, near, far *uint8)
+
 // upsampleH2AVX2 doubles the samples src[1:n+1] likewise.
 //
 //go:noescape
@@ -162,11 +167,15 @@ func upsampleH2(dst, src []uint8) {
 
 func upsampleH2V2(dst, near, far []uint8) {
 	n := (len(near) - 2) &^ (lanes - 1)
+	far = far[:len(near)]
+	if useAVX2 && len(near) == lanes {
+		upsampleH2V2ShortAVX2(&dst[:2*lanes][0], &near[0], &far[0])
+		return
+	}
 	if !useAVX2 || n <= 0 {
 		upsampleH2V2Generic(dst, near, far)
 		return
 	}
-	far = far[:len(near)]
 	last, tail := len(near)-2, len(near)-2-lanes
 	upsampleH2V2Generic(dst[:4], near[:2], far[:2])
 	upsampleH2V2Generic(dst[2*last:], near[last:], far[last:])

@@ -1702,6 +1702,38 @@ loop:
 	VZEROUPPER
 	RET
 
+// func upsampleH2V2ShortAVX2(dst *byte, near *byte, far *byte)
+// Requires: AVX, AVX2
+TEXT ·upsampleH2V2ShortAVX2(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         near+8(FP), CX
+	MOVQ         far+16(FP), DX
+	VPMOVZXBW    (CX), Y0
+	VPADDW       Y0, Y0, Y1
+	VPADDW       Y0, Y1, Y1
+	VPMOVZXBW    (DX), Y0
+	VPADDW       Y0, Y1, Y1
+	VPBROADCASTW X1, Y0
+	VPERM2I128   $0x02, Y0, Y1, Y0
+	VPALIGNR     $0x0e, Y0, Y1, Y2
+	VPERMQ       $0xff, Y1, Y0
+	VPSHUFLW     $0xff, Y0, Y0
+	VPERM2I128   $0x21, Y0, Y1, Y0
+	VPALIGNR     $0x02, Y1, Y0, Y0
+	VPADDW       Y1, Y1, Y3
+	VPADDW       Y1, Y3, Y3
+	VPADDW       Y2, Y3, Y1
+	VPADDW       Y0, Y3, Y0
+	VPADDW       round8<>+0(SB), Y1, Y1
+	VPADDW       round7<>+0(SB), Y0, Y0
+	VPSRLW       $0x04, Y1, Y1
+	VPSRLW       $0x04, Y0, Y0
+	VPSLLW       $0x08, Y0, Y0
+	VPOR         Y1, Y0, Y0
+	VMOVDQU      Y0, (AX)
+	VZEROUPPER
+	RET
+
 DATA round1<>+0(SB)/2, $0x0001
 DATA round1<>+2(SB)/2, $0x0001
 DATA round1<>+4(SB)/2, $0x0001

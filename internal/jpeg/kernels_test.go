@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -96,10 +97,17 @@ func TestReducedIDCTsAverage(t *testing.T) {
 	}
 }
 
-func TestKernelsAgainstTwins(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
-		n := rapid.IntRange(1, 200).Draw(t, "n")
+// requireSameBytes compares what a kernel and its twin write, for size bytes and behind them.
+func requireSameBytes(t require.TestingT, name string, size int, kernel, twin func(dst []uint8)) {
+	got, want := make([]uint8, size+8), make([]uint8, size+8)
+	kernel(got[:size])
+	twin(want[:size])
+	require.Equal(t, want, got, name)
+}
+
+func TestRowKernelsAgainstTwins(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 1))
+	for n := 1; n <= 200; n++ {
 		row := func() []uint8 {
 			off := r.IntN(32)
 			p := make([]uint8, off+n)
@@ -111,17 +119,18 @@ func TestKernelsAgainstTwins(t *testing.T) {
 			}
 			return p[off:]
 		}
-		a, b, c := row(), row(), row()
-		check := func(name string, size int, kernel, twin func(dst []uint8)) {
-			got, want := make([]uint8, size+8), make([]uint8, size+8)
-			kernel(got[:size])
-			twin(want[:size])
-			require.Equal(t, want, got, name)
+		for range 4 {
+			a, b, c := row(), row(), row()
+			requireSameBytes(t, "yccToRGB", 3*n, func(dst []uint8) { yccToRGB(dst, a, b, c) }, func(dst []uint8) { yccToRGBGeneric(dst, a, b, c) })
+			requireSameBytes(t, "upsampleH2", 2*n, func(dst []uint8) { upsampleH2(dst, a) }, func(dst []uint8) { upsampleH2Generic(dst, a) })
+			requireSameBytes(t, "upsampleH2V2", 2*n, func(dst []uint8) { upsampleH2V2(dst, a, b) }, func(dst []uint8) { upsampleH2V2Generic(dst, a, b) })
 		}
-		check("yccToRGB", 3*n, func(dst []uint8) { yccToRGB(dst, a, b, c) }, func(dst []uint8) { yccToRGBGeneric(dst, a, b, c) })
-		check("upsampleH2", 2*n, func(dst []uint8) { upsampleH2(dst, a) }, func(dst []uint8) { upsampleH2Generic(dst, a) })
-		check("upsampleH2V2", 2*n, func(dst []uint8) { upsampleH2V2(dst, a, b) }, func(dst []uint8) { upsampleH2V2Generic(dst, a, b) })
+	}
+}
 
+func TestTransformsAgainstTwins(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
 		coefs, q := randomBlock(r, r.IntN(2) == 0)
 		for _, transform := range []struct {
 			size         int
@@ -129,7 +138,7 @@ func TestKernelsAgainstTwins(t *testing.T) {
 		}{{8, idct8x8, idctGeneric}, {4, idct4x4, idct4x4Generic}, {2, idct2x2, idct2x2Generic}} {
 			b, twin := coefs, coefs
 			stride := transform.size + r.IntN(9)
-			check(fmt.Sprintf("idct to %d", transform.size), transform.size*stride,
+			requireSameBytes(t, fmt.Sprintf("idct to %d", transform.size), transform.size*stride,
 				func(dst []uint8) { transform.kernel(dst, stride, &b, &q) }, func(dst []uint8) { transform.twin(dst, stride, &twin, &q) })
 			require.Equal(t, block{}, b)
 			require.Equal(t, block{}, twin)
@@ -190,6 +199,35 @@ func TestEntropyAgainstTwins(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestLongestMCUStaysInTheWindow reads, from the read limit on, an MCU with as many blocks,
+// coefficients and bits of each as there can be.
+func TestLongestMCUStaysInTheWindow(t *testing.T) {
+	oneCode := append(make([]byte, 15), 1, 15) // 16 zero bits, for a value of 15 bits
+	dc, ac := new(dcTable), new(acTable)
+	require.Empty(t, dc.define(oneCode, 15))
+	require.Empty(t, ac.define(oneCode, 255))
+	dc.build()
+	ac.build()
+	c := &scanComponent{dc: dc, ac: ac}
+	var r bitReader
+	for _, read := range []func(){
+		func() {
+			for range maxMCUBlocks {
+				decodeBlock(&r, c, new(scratchBlock), nil)
+			}
+		},
+		func() { skipMCU(&r, slices.Repeat([]*scanComponent{c}, maxMCUBlocks)) },
+	} {
+		r.start(make([]byte, 2*windowBytes), 0)
+		r.pos = r.limit
+		read()
+		require.False(t, r.bad)
+		bits := 8*(r.pos-r.limit) - int(r.n)
+		require.Equal(t, maxMCUBlocks*blockSize*(16+15), bits)
+		require.LessOrEqual(t, r.pos+8, r.end, "the end of the last load")
+	}
 }
 
 // TestLookups compares what AC lookups yield with the code itself, symbol by symbol.

@@ -55,7 +55,8 @@ func (d *Decoder) Growth(dst *Planes, h *Header, region image.Rectangle, reduce 
 // the picture were as wide as the region: they are the same to a few bytes.
 func (d *Decoder) PixelsGrowth(h *Header, region image.Rectangle) int64 {
 	n := d.Growth(&d.planes, h, h.withNeighbours(region), 1)
-	if width := region.Dx() + 16*maxComponents + planePad; cap(d.rows.rgb) < 3*region.Dx()+planePad {
+	const around = 2 * (8*4 + 2) // an MCU, 8 × 4 samples wide at most, and two neighbours on each side
+	if width := region.Dx() + around; cap(d.rows.rgb) < 3*region.Dx() {
 		n += int64(width) * (3 + maxComponents) * 9 / 8
 	}
 	return n

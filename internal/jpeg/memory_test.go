@@ -30,7 +30,18 @@ func TestGrowthIsWhatADecodeAllocates(t *testing.T) {
 			require.LessOrEqual(t, after-before, growth)
 			require.GreaterOrEqual(t, growth, h.Bytes(c.region, c.reduce)-before)
 			require.Zero(t, d.Growth(&planes, &h, c.region, c.reduce))
+
+			var prepared Planes
+			prepared.Prepare(&h, c.region, c.reduce)
+			for i := range planes.Plane {
+				want, got := planes.Plane[i], prepared.Plane[i]
+				require.Len(t, got.Pix, len(want.Pix))
+				want.Pix, got.Pix = nil, nil
+				require.Equal(t, want, got)
+			}
 		}
+		outside := image.Rect(0, h.Height, 10, h.Height+10)
+		require.Zero(t, d.Growth(new(Planes), &h, outside, 1)+h.Bytes(outside, 1))
 		planes.Release()
 		d.Release()
 		require.Zero(t, d.Reserved()+planes.Reserved())

@@ -80,9 +80,9 @@ type rowBuffers struct {
 func (b *rowBuffers) prepare(p *Planes, region image.Rectangle) {
 	b.region = region
 	for i := range p.Header.Components {
-		b.comp[i] = grow(b.comp[i], p.Plane[i].Rect.Dx()*p.Plane[i].StepX+planePad)
+		b.comp[i] = grow(b.comp[i], p.Plane[i].Rect.Dx()*p.Plane[i].StepX)
 	}
-	b.rgb = grow(b.rgb, 3*region.Dx()+planePad)
+	b.rgb = grow(b.rgb, 3*region.Dx())
 }
 
 // grow returns a slice of n bytes, s if it has room for them.
@@ -97,14 +97,14 @@ func grow(s []uint8, n int) []uint8 {
 func (b *rowBuffers) row(p *Planes, comp, y int) []uint8 {
 	plane := &p.Plane[comp]
 	dst := b.comp[comp][:plane.Rect.Dx()*plane.StepX]
-	near := plane.Row(y / plane.StepY)
+	at := y / plane.StepY
+	near := plane.Row(at)
 	far := func() []uint8 {
-		other := y/plane.StepY - 1 + 2*(y%2)
-		return plane.Row(min(max(other, plane.Rect.Min.Y), plane.Rect.Max.Y-1))
+		return plane.Row(min(max(at-1+2*(y%2), plane.Rect.Min.Y), plane.Rect.Max.Y-1))
 	}
 	// libjpeg filters no component that is up to two samples wide, unless it is
 	// doubled in height alone.
-	narrow := ceilDiv(p.Header.Width, plane.StepX) <= 2
+	narrow := p.Header.Width <= 2*plane.StepX
 	switch {
 	case plane.StepX == 1 && plane.StepY == 2:
 		upsampleV2(dst, near, far(), 1+y%2)

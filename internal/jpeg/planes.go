@@ -16,7 +16,7 @@ type Planes struct {
 // region, cut off at the edge of the picture.
 type Plane struct {
 	// Pix holds rows of samples from the upper left corner of Rect on, Stride
-	// apart. At least planePad bytes behind the last sample can be read.
+	// apart.
 	Pix    []uint8
 	Stride int
 	// Rect is the part of the component's own grid that is in Pix. Sample (x, y)
@@ -25,9 +25,6 @@ type Plane struct {
 	Rect         image.Rectangle
 	StepX, StepY int
 }
-
-// planePad lets vector code read whole registers at the end of a plane.
-const planePad = 64
 
 // Row returns the samples of row y of the component's grid, from column Rect.Min.X
 // on.
@@ -90,7 +87,7 @@ func (c *componentGeometry) stride() int {
 }
 
 func (c *componentGeometry) pixBytes() int {
-	return c.stride()*c.blocks.Dy()*c.size + planePad
+	return c.stride() * c.blocks.Dy() * c.size
 }
 
 // Bytes returns how many bytes of buffers [Decoder.Planes] needs for a region, in

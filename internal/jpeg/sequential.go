@@ -1,9 +1,6 @@
 package jpeg
 
-import (
-	"encoding/binary"
-	"fmt"
-)
+import "encoding/binary"
 
 // sequential decodes the scans of a sequential file until every component has had
 // one.
@@ -131,7 +128,8 @@ func (d *Decoder) skipTo(mcu int) error {
 	return nil
 }
 
-// idct writes the samples of a block, size in each direction, and clears it.
+// idct writes the samples of a block, size in each direction (8, 4, 2 or 1), and clears
+// it.
 func idct(dst []uint8, stride, size int, b *block, q *quantTable) {
 	switch size {
 	case 8:
@@ -140,11 +138,9 @@ func idct(dst []uint8, stride, size int, b *block, q *quantTable) {
 		idct4x4(dst, stride, b, q)
 	case 2:
 		idct2x2(dst, stride, b, q)
-	case 1:
+	default: // 1
 		dst[0] = flat(b[0] * q[0])
 		*b = block{}
-	default:
-		panic(fmt.Sprintf("jpeg: no inverse DCT to %d samples", size))
 	}
 }
 

@@ -51,11 +51,20 @@ func (d *Decoder) Open(data []byte) (Header, error) {
 	if int64(s.Width)*8 >= (math.MaxInt-int64(s.Height))/int64(s.Height) { // with 8 bytes a pixel
 		return Header{}, fmt.Errorf("png: %w: %d×%d pixels are more than memory can hold", ErrTooLarge, s.Width, s.Height)
 	}
-	if !s.Interlaced {
-		err = s.rest(pos)
+	if s.Interlaced {
+		return s.Header, nil
+	}
+	err = s.rest(pos)
+	if n := int64(s.Height) * int64(1+s.rowBytes()); err == nil && n > maxRatio*int64(s.end-s.idat) {
+		err = &FormatError{Offset: s.end, Err: errNotEnough}
 	}
 	return s.Header, err
 }
+
+// maxRatio is how many bytes a compressed one can stand for: a repeated length of 258
+// takes two bits at least (RFC 1951). It keeps a small file that says it is large from
+// memory for pixels that it cannot have.
+const maxRatio = 258 * 8 / 2
 
 // rowBytes returns the bytes of a row, the one for its filter aside.
 func (h *Header) rowBytes() int { return (h.Width*h.Color.channels()*h.Depth + 7) / 8 }

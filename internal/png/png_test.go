@@ -211,6 +211,7 @@ func TestRefusals(t *testing.T) {
 	raw := func(stream string) []byte { // of one pixel
 		return slices.Concat(header(gray, 1, 1), chunk("IDAT", []byte(stream)), chunk("IEND", nil))
 	}
+	interlacing := append([]byte(signature), chunk("IHDR", []byte{0, 0, 0, 2, 0, 0, 0, 2, 8, 0, 0, 0, 2})...)
 	for _, c := range []struct {
 		name string
 		file []byte
@@ -226,6 +227,10 @@ func TestRefusals(t *testing.T) {
 		{"nothing in the chunk", raw(""), "png: byte 45: not enough pixel data"},
 		{"size", header(gray, 0, 2), "png: byte 16: the picture is 2×0; both are 1 … 2147483647"},
 		{"depth", header(kind{RGB, 4}, 2, 2), "png: byte 24: 4 bits of colour type 2 do not exist"},
+		{"colour type", header(kind{5, 8}, 2, 2), "png: byte 24: 8 bits of colour type 5 do not exist"},
+		{"interlacing", interlacing, "png: byte 26: compression 0, filter 0 and interlacing 2 do not all exist"},
+		{"length of a chunk", append(header(gray, 2, 2), "\x80\x00\x00\x00IDAT...."...), "png: byte 33: a chunk has 2147483648 bytes; 2147483647 is the most"},
+		{"a transparent colour beside alpha", file(kind{RGBA, 8}, 2, 2, rows, 6, 100, chunk("tRNS", make([]byte, 6))), "png: byte 33: chunk tRNS is out of place"},
 		{"no palette", file(kind{Paletted, 8}, 2, 2, rows, 6, 100), "png: byte 33: chunk IDAT is out of place"},
 		{"palette", file(kind{Paletted, 1}, 2, 2, rows, 6, 100, chunk("PLTE", make([]byte, 9))), "png: byte 33: chunk PLTE has 9 bytes, which it cannot"},
 		{"gray palette", file(gray, 2, 2, rows, 6, 100, chunk("PLTE", make([]byte, 9))), "png: byte 33: chunk PLTE is out of place"},
@@ -262,7 +267,22 @@ func TestLimit(t *testing.T) {
 	require.EqualError(t, err, "png: PNG exceeds a limit: 60000×60000 is 3600000000 pixels, the limit is 268435456 (MaxPixels)")
 	_, err = (&Decoder{}).Open(header(kind{RGBA, 16}, 1<<31-1, 1<<31-1))
 	require.ErrorIs(t, err, ErrTooLarge)
+
+	gray, side := kind{Gray, 8}, 3000
+	_, err = d.Open(file(gray, side, side, make([]byte, 4000), 9, 1000))
+	require.ErrorContains(t, err, "not enough pixel data")
 	require.Zero(t, d.Reserved())
+	_, err = d.Open(file(gray, side, side, make([]byte, side*(1+side)), 9, 1000))
+	require.NoError(t, err, "nothing compresses better")
+	_, err = d.Decode()
+	require.NoError(t, err)
+}
+
+// Of an interlaced file no more than the header is read.
+func TestInterlaced(t *testing.T) {
+	h, err := new(Decoder).Open(append([]byte(signature), chunk("IHDR", []byte{0, 0, 0, 2, 0, 0, 0, 3, 8, 0, 0, 0, 1})...))
+	require.NoError(t, err)
+	require.Equal(t, Header{Width: 2, Height: 3, Depth: 8, Interlaced: true}, h)
 }
 
 func TestGrowthIsWhatDecodeTakes(t *testing.T) {

@@ -86,6 +86,10 @@ func TestOneHot(t *testing.T) {
 			array{pipeline.Float32, "", []int{2}, []float64{0, 0}}},
 		{"an array", readers.Rows([]int32{1, 0}, 2), ops.OneHotOptions{Classes: 3},
 			array{pipeline.Float32, "", []int{2, 3}, []float64{0, 1, 0, 1, 0, 0}}},
+		{"an array of one", readers.Rows([]int32{1}, 1), ops.OneHotOptions{Classes: 3},
+			array{pipeline.Float32, "", []int{3}, []float64{0, 1, 0}}},
+		{"an array of one, classes first", readers.Rows([]int32{1}, 1), ops.OneHotOptions{Classes: 3, Axis: &first},
+			array{pipeline.Float32, "", []int{3, 1}, []float64{0, 1, 0}}},
 		{"classes first", readers.Rows([]int32{1, 0}, 2), ops.OneHotOptions{Classes: 3, Axis: &first},
 			array{pipeline.Float32, "", []int{3, 2}, []float64{0, 1, 1, 0, 0, 0}}},
 	} {

@@ -56,7 +56,13 @@ func TestBuildErrorsNameTheOperator(t *testing.T) {
 		{func(g g) { ops.Resize(g, file, ops.ResizeOptions{Height: 2, Width: 2}) },
 			"resize: the input is uint8 ?; a picture H×W×C (layout HWC) is wanted: decode it first"},
 		{func(g g) { ops.Crop(g, planes, ops.CropOptions{}) },
-			"crop: the input is uint8 CHW 3×4×4; a picture H×W×C (layout HWC) is wanted: decode it first"},
+			"crop: the input is uint8 CHW 3×4×4; a picture H×W×C (layout HWC) is wanted: put this operator before the one that makes CHW, or have that make HWC"},
+		{func(g g) {
+			ops.Flip(g, ops.OneHot(g, ops.Cast(g, vector, pipeline.Int32), ops.OneHotOptions{Classes: 2}), ops.FlipOptions{})
+		},
+			"flip: the input is float32 5×2; a picture H×W×C (layout HWC) is wanted: give it a third dimension for its channels, one for grey"},
+		{func(g g) { ops.Resize(g, pic, ops.ResizeOptions{Mode: ops.Stretch}) },
+			"resize: no size is given: set Height and Width, or Shorter, or Longer"},
 		{func(g g) { ops.OneHot(g, ops.Cast(g, label, pipeline.Float32), ops.OneHotOptions{Classes: 2}) },
 			"one_hot: the labels are float32 scalar; integers are wanted"},
 		{func(g g) { ops.Flip(g, pic, ops.FlipOptions{Horizontal: vector}) },
@@ -116,6 +122,8 @@ func TestBuildErrorsNameTheOperator(t *testing.T) {
 			v := ops.DecodeImage(g, file, ops.DecodeOptions{Type: ops.Any})
 			ops.CropMirrorNormalize(g, v, ops.CropMirrorNormalizeOptions{PadOutput: true})
 		}, "crop_mirror_normalize: PadOutput needs a known number of channels; the input is uint8 HWC ?×?×?"},
+		{cmn(ops.CropMirrorNormalizeOptions{PadOutput: true, CropOptions: ops.CropOptions{OutOfBounds: ops.BoundsPad, Fill: []float64{1, 2, 3}}}),
+			"crop_mirror_normalize: Fill has 3 values, and PadOutput adds channels that none of them is for; one value is wanted"},
 
 		// Normalize, cast, one_hot.
 		{normalize(ops.NormalizeOptions{Axes: []int{0}, AxisNames: "H"}), "normalize: give Axes or AxisNames, not both"},

@@ -24,7 +24,7 @@ type CropMirrorNormalizeOptions struct {
 	Shift     float64         // default 0
 	DType     pipeline.DType  // default Float32; integers are rounded and saturate
 	Layout    pipeline.Layout // CHW, the default, or HWC
-	PadOutput bool            // add zero channels up to a power of two
+	PadOutput bool            // add channels up to a power of two; they hold 0, or Fill under BoundsPad
 }
 
 // setDefaults sets what is zero and has another default.
@@ -40,10 +40,22 @@ func (o *CropMirrorNormalizeOptions) setDefaults() {
 	}
 }
 
+// fill returns what lies outside of a picture and what added channels hold, which is 0
+// unless the policy is to pad, as in DALI.
+func (o *CropMirrorNormalizeOptions) fill() []float32 {
+	if o.OutOfBounds != BoundsPad {
+		return nil
+	}
+	return float32s(o.Fill)
+}
+
 // checkChannels refuses a Mean or Std that does not suit pictures of so many channels.
 func (o *CropMirrorNormalizeOptions) checkChannels(g *pipeline.Graph, name string, channels int) {
 	perChannel(g, name, "Mean", o.Mean, channels)
 	perChannel(g, name, "Std", o.Std, channels)
+	if o.PadOutput && len(o.fill()) > 1 && padded(channels) != channels {
+		g.Fail(name, fmt.Errorf("Fill has %d values, and PadOutput adds channels that none of them is for; one value is wanted", len(o.Fill)))
+	}
 	for _, s := range o.Std {
 		if s == 0 {
 			g.Fail(name, fmt.Errorf("Std holds a zero; values would become infinite"))
@@ -74,7 +86,7 @@ func CropMirrorNormalize(g *pipeline.Graph, v pipeline.Value, o CropMirrorNormal
 	k := cmn{
 		window: newWindow(a, o.CropOptions), mirror: a.number("Mirror", o.Mirror, 0), to: o.DType, pad: o.PadOutput, layout: o.Layout,
 		spec: imaging.CMNSpec{
-			Fill: float32s(o.Fill), Mean: float32s(o.Mean), Std: float32s(o.Std),
+			Fill: o.fill(), Mean: float32s(o.Mean), Std: float32s(o.Std),
 			Scale: float32(o.Scale), Shift: float32(o.Shift), DstCHW: o.Layout == pipeline.CHW,
 		},
 	}
@@ -105,7 +117,15 @@ type cmn struct {
 
 // channels returns the channels of the output for an input of c.
 func (k *cmn) channels(c int) int {
-	if !k.pad || c < 1 {
+	if !k.pad {
+		return c
+	}
+	return padded(c)
+}
+
+// padded returns the least power of two that is not below c channels; c itself where it is not known.
+func padded(c int) int {
+	if c < 1 {
 		return c
 	}
 	n := 1

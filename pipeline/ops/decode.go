@@ -101,7 +101,7 @@ func addDecode(g *pipeline.Graph, name string, encoded pipeline.Value, o DecodeO
 	case Any:
 		channels = -1
 	}
-	d := decode{o: o, crop: crop, exact: g.Options().ExactRGB}
+	d := decode{o: o, crop: crop, exact: g.Options().ExactRGB, file: picturefile{ample: g.Options().MemoryBudget == 0}}
 	return one(g, pipeline.Op{
 		Name: name, Inputs: []pipeline.Value{encoded}, Outputs: []pipeline.Spec{pictureSpec(pipeline.Uint8, -1, -1, channels)},
 		New:       func() (pipeline.Kernel, error) { d := d; return &d, nil },
@@ -181,14 +181,10 @@ func (d *decode) planar() bool {
 // pixels decodes a region into memory of its own.
 func (d *decode) pixels(s *pipeline.Sample, r image.Rectangle) (imaging.Image, error) {
 	m := imaging.Image{Type: imaging.Uint8, H: r.Dy(), W: r.Dx(), C: d.file.channels(d.o.Type)}
-	n := m.H * m.W * m.C
-	if cap(d.file.region) < n {
-		if err := d.file.reserve(s, int64(n)); err != nil {
-			return m, err
-		}
-		d.file.region = make([]byte, n)
+	var err error
+	if m.Pix, err = d.file.room(s, &d.file.region, m.H*m.W*m.C, m.C); err != nil {
+		return m, err
 	}
-	m.Pix = d.file.region[:n]
 	return m, d.file.pixels(s, m.Pix, r, d.o.Type)
 }
 

@@ -108,7 +108,7 @@ func DeviceOneHot(g *pipeline.Graph, label pipeline.Value, o OneHotOptions) pipe
 	})
 	return g.AddBatch(pipeline.BatchOp{
 		Name: name, Inputs: []pipeline.Value{label, ToDevice(g, valid)},
-		Outputs: []pipeline.Spec{{DType: pipeline.Float32, Shape: append(append([]int{}, in.Shape...), o.Classes)}},
+		Outputs: []pipeline.Spec{{DType: pipeline.Float32, Shape: append(append([]int{}, labelShape(in.Shape, &o)...), o.Classes)}},
 		Backend: executor.Device, Command: kernels, Config: fmt.Sprintf("%+v", p),
 		New: func() (pipeline.BatchKernel, error) {
 			return pipeline.BatchKernelFunc(func(c *streams.Context, in, out []pipeline.BatchTensor) error {

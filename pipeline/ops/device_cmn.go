@@ -61,7 +61,7 @@ func deviceCMN(g *pipeline.Graph, name string, in pipeline.Spec, o CropMirrorNor
 		g.Fail(name, fmt.Errorf("a region of %d×%d is trimmed to %s; every row of a batch needs the same size", o.Height, o.Width, in))
 	}
 	k := cmnRows{spec: imaging.CMNSpec{
-		H: h, W: wd, Fill: float32s(o.Fill), Mean: float32s(o.Mean), Std: float32s(o.Std),
+		H: h, W: wd, Fill: o.fill(), Mean: float32s(o.Mean), Std: float32s(o.Std),
 		Scale: float32(o.Scale), Shift: float32(o.Shift), DstCHW: o.Layout == pipeline.CHW,
 		DstC: (&cmn{pad: o.PadOutput}).channels(in.Shape[2]),
 	}}

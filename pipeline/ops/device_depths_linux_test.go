@@ -13,6 +13,7 @@ import (
 	"github.com/planktonml/plankton/shard"
 	"github.com/planktonml/plankton/streams"
 	"github.com/planktonml/plankton/streams/cuda"
+	"github.com/planktonml/plankton/streams/cuda/cudatest"
 	"github.com/planktonml/plankton/streams/cuda/fakedriver"
 )
 
@@ -43,13 +44,7 @@ func TestDepthsOnTheDevice(t *testing.T) {
 		for range 2 {
 			for b, err := range l.Epoch(t.Context()) {
 				require.NoError(t, err)
-				got := make([]byte, len(b.Bytes("x")))
-				reader.Do(func(c *streams.Context) error {
-					q, err := cuda.QueueOf(c)
-					require.NoError(t, err)
-					return q.Copy(got, b.Bytes("x"))
-				})
-				require.NoError(t, reader.Synchronize(t.Context()))
+				got := cudatest.Download(t, reader, b.Bytes("x"))
 				want := b.NumValid() * row
 				require.Equal(t, data[at:at+want], got[:want], "batch %d", b.Step())
 				require.Equal(t, make([]byte, len(got)-want), got[want:], "rows that are not valid")

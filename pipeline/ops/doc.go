@@ -42,9 +42,20 @@ func picture(g *pipeline.Graph, op string, v pipeline.Value) pipeline.Spec {
 	switch {
 	case g.Err() != nil:
 	case len(s.Shape) != 3 || (s.Layout != pipeline.HWC && s.Layout != ""):
-		g.Fail(op, fmt.Errorf("the input is %s; a picture H×W×C (layout HWC) is wanted: decode it first", s))
+		g.Fail(op, fmt.Errorf("the input is %s; a picture H×W×C (layout HWC) is wanted: %s", s, toPicture(s)))
 	}
 	return s
+}
+
+// toPicture says what makes a picture of an array that is none.
+func toPicture(s pipeline.Spec) string {
+	switch {
+	case s.Layout == pipeline.CHW:
+		return "put this operator before the one that makes CHW, or have that make HWC"
+	case len(s.Shape) > 1:
+		return "give it a third dimension for its channels, one for grey"
+	}
+	return "decode it first"
 }
 
 // pictureSpec returns the spec of a picture; negative extents are not known.

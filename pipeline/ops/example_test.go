@@ -99,3 +99,33 @@ func ExampleFunc() {
 	// Output:
 	// [2 12 30]
 }
+
+// What belongs to a sample and lies in the program, such as the boxes of a picture,
+// is looked up by the sample's index: a second reader would go through epochs and
+// an order of its own.
+func ExampleFunc_lookUp() {
+	boxes := [][]float32{{0, 0, 4, 4}, {1, 1, 2, 2, 5, 5, 9, 9}, {}} // by picture, four numbers each
+	lookUp := func(c *pipeline.Sample, _, out []*pipeline.Tensor) error {
+		own := boxes[c.Index()]
+		if _, err := out[0].Resize(len(own)/4, 4); err != nil {
+			return err
+		}
+		copy(out[0].Float32s(), own)
+		return nil
+	}
+	show(pipeline.Options{BatchSize: 3, Seed: 1}, func(g *pipeline.Graph) {
+		picture := readers.Slices(g, readers.SlicesOptions{Shuffle: true}, readers.Rows([]int32{0, 1, 2}))[0]
+		g.Output("picture", picture)
+		g.Output("boxes", ops.Func(g, ops.FuncOptions{
+			Name: "boxes", Outputs: []pipeline.Spec{{DType: pipeline.Float32, Shape: []int{-1, 4}}},
+		}, lookUp)[0])
+	}, func(b *iterator.Batch) {
+		for row, picture := range b.Int32s("picture") {
+			fmt.Println("picture", picture, "has boxes", b.Sample("boxes", row).Float32s())
+		}
+	})
+	// Output:
+	// picture 1 has boxes [1 1 2 2 5 5 9 9]
+	// picture 0 has boxes [0 0 4 4]
+	// picture 2 has boxes []
+}

@@ -15,25 +15,10 @@ import (
 	"github.com/planktonml/plankton/shard"
 	"github.com/planktonml/plankton/streams"
 	"github.com/planktonml/plankton/streams/cuda"
+	"github.com/planktonml/plankton/streams/cuda/cudatest"
 	"github.com/planktonml/plankton/streams/cuda/fakedriver"
 	"github.com/planktonml/plankton/streams/cuda/nvjpeg"
 )
-
-// withNVJPEG opens the fake driver and a decoder on it.
-func withNVJPEG(t *testing.T) (*fakedriver.Driver, *cuda.Device, *nvjpeg.Decoder) {
-	t.Helper()
-	drv := fakedriver.Open(t)
-	drv.Set(fakedriver.DelayUS, 100)
-	d, err := cuda.OpenWith(0, cuda.Options{Library: drv.Library})
-	require.NoError(t, err)
-	dec, err := nvjpeg.Open(d, nvjpeg.Options{Library: drv.Library})
-	require.NoError(t, err)
-	t.Cleanup(func() {
-		require.NoError(t, dec.Close())
-		require.NoError(t, d.Close())
-	})
-	return drv, d, dec
-}
 
 // commented adds a comment to a JPEG file that makes it larger than its pixels.
 func commented(file []byte, pixels int) []byte {
@@ -53,7 +38,7 @@ func emptyScan(file []byte) []byte {
 // fake library knows a negative of the pictures, so that each shows who decoded it.
 func TestDeviceDecode(t *testing.T) {
 	const side, batch = 32, 4
-	drv, d, dec := withNVJPEG(t)
+	drv, d, dec := cudatest.OpenNVJPEG(t)
 	colour := encodeJPEG(t, smooth(side, side))
 	refused := encodeJPEG(t, image.NewRGBA(image.Rect(0, 0, side, side)))
 	files := [][]byte{
@@ -109,13 +94,7 @@ func TestDeviceDecode(t *testing.T) {
 				for name, c := range map[string]int{"rgb": 3, "bgr": 3, "gray": 1} {
 					require.True(t, b.OnDevice(name))
 					require.Equal(t, []int{batch, side, side, c}, b.Shape(name))
-					got := make([]byte, len(b.Bytes(name)))
-					reader.Do(func(c *streams.Context) error {
-						q, err := cuda.QueueOf(c)
-						require.NoError(t, err)
-						return q.Copy(got, b.Bytes(name))
-					})
-					require.NoError(t, reader.Synchronize(t.Context()))
+					got := cudatest.Download(t, reader, b.Bytes(name))
 					expected := make([]byte, len(got))
 					for row, ok := range b.Mask() {
 						for k := range side * side * c {
@@ -142,7 +121,7 @@ func TestDeviceDecode(t *testing.T) {
 // TestDeviceDecodeErrors tells what is an error of a sample from what ends the epoch.
 func TestDeviceDecodeErrors(t *testing.T) {
 	const side = 32
-	drv, d, dec := withNVJPEG(t)
+	drv, d, dec := cudatest.OpenNVJPEG(t)
 	good := encodeJPEG(t, smooth(side, side))
 	drv.Declare(t, fakedriver.JPEG{File: good, H: side, W: side, Components: 3, RGB: make([]byte, side*side*3)})
 	run := func(bad []byte) (valid []int, err error) {

@@ -23,7 +23,8 @@ type OneHotOptions struct {
 
 // OneHot turns integer labels into vectors that are On at the label and Off
 // elsewhere: a scalar label into a vector of Classes elements, an array of
-// labels into an array with one more dimension.
+// labels into an array with one more dimension. A single label of shape [1] counts as
+// a scalar, as in NVIDIA DALI, unless Axis is set.
 func OneHot(g *pipeline.Graph, label pipeline.Value, o OneHotOptions) pipeline.Value {
 	const name = "one_hot"
 	in := label.Spec()
@@ -36,7 +37,8 @@ func OneHot(g *pipeline.Graph, label pipeline.Value, o OneHotOptions) pipeline.V
 	if o.DType == 0 {
 		o.DType = pipeline.Float32
 	}
-	axis := len(in.Shape)
+	labels := labelShape(in.Shape, &o)
+	axis := len(labels)
 	if o.Axis != nil {
 		axis = *o.Axis
 	}
@@ -47,25 +49,34 @@ func OneHot(g *pipeline.Graph, label pipeline.Value, o OneHotOptions) pipeline.V
 		g.Fail(name, errors.New("the reader does not know the number of classes: set Classes"))
 	case o.Classes < 0:
 		g.Fail(name, fmt.Errorf("Classes is %d; it must be positive", o.Classes))
-	case axis < 0 || axis > len(in.Shape):
-		g.Fail(name, fmt.Errorf("Axis is %d; labels of %d dimensions allow 0 … %d", axis, len(in.Shape), len(in.Shape)))
+	case axis < 0 || axis > len(labels):
+		g.Fail(name, fmt.Errorf("Axis is %d; labels of %d dimensions allow 0 … %d", axis, len(labels), len(labels)))
 	case in.DType == pipeline.Float16 || in.DType == pipeline.Float32 || in.DType == pipeline.Float64:
 		g.Fail(name, fmt.Errorf("the labels are %s; integers are wanted", in))
 	}
 	if g.Err() != nil {
 		return pipeline.Value{}
 	}
-	spec := pipeline.Spec{DType: o.DType, Shape: slices.Insert(slices.Clone(in.Shape), axis, o.Classes)}
+	spec := pipeline.Spec{DType: o.DType, Shape: slices.Insert(slices.Clone(labels), axis, o.Classes)}
 	return one(g, pipeline.Op{
 		Name: name, Inputs: []pipeline.Value{label}, Outputs: []pipeline.Spec{spec},
-		New:    func() (pipeline.Kernel, error) { return &oneHot{o: o, axis: axis}, nil },
+		New:    func() (pipeline.Kernel, error) { return &oneHot{o: o, axis: axis, scalar: len(labels) == 0}, nil },
 		Config: fmt.Sprintf("on=%g off=%g axis=%d ignore_unknown=%t", o.On, o.Off, axis, o.IgnoreUnknown),
 	})
+}
+
+// labelShape returns the shape of the labels as OneHot counts their dimensions.
+func labelShape(shape []int, o *OneHotOptions) []int {
+	if o.Axis == nil && len(shape) == 1 && shape[0] == 1 {
+		return nil
+	}
+	return shape
 }
 
 type oneHot struct {
 	o      OneHotOptions
 	axis   int
+	scalar bool // one label, without a dimension in the output
 	labels []int64
 	shape  []int
 	row    []float64
@@ -73,6 +84,9 @@ type oneHot struct {
 
 func (k *oneHot) Run(_ *pipeline.Sample, in, out []*pipeline.Tensor) error {
 	shape := in[0].Shape()
+	if k.scalar {
+		shape = nil
+	}
 	k.shape = append(append(append(k.shape[:0], shape[:k.axis]...), k.o.Classes), shape[k.axis:]...)
 	mem, err := out[0].Resize(k.shape...)
 	if err != nil {

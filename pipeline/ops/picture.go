@@ -15,6 +15,8 @@ import (
 // picturefile is one encoded picture in the orientation in which it is shown. JPEG
 // is decoded region by region, other formats are decoded whole by open.
 type picturefile struct {
+	ample bool // there is no memory budget
+
 	h, w int // upright
 
 	data   []byte // of a JPEG file, nil for other formats
@@ -125,13 +127,10 @@ func (p *picturefile) pixels(s *pipeline.Sample, dst []byte, r image.Rectangle, 
 	a, b := p.stored(r.Min.X, r.Min.Y), p.stored(r.Max.X-1, r.Max.Y-1)
 	from := image.Rectangle{image.Pt(min(a.X, b.X), min(a.Y, b.Y)), image.Pt(max(a.X, b.X)+1, max(a.Y, b.Y)+1)}
 	stride := from.Dx() * c
-	if n := stride * from.Dy(); cap(p.raw) < n {
-		if err := p.reserve(s, int64(n)); err != nil {
-			return err
-		}
-		p.raw = make([]byte, n)
+	raw, err := p.room(s, &p.raw, stride*from.Dy(), c)
+	if err != nil {
+		return err
 	}
-	raw := p.raw[:stride*from.Dy()]
 	if err := p.decode(s, raw, stride, from, format); err != nil {
 		return err
 	}
@@ -153,6 +152,24 @@ func (p *picturefile) decode(s *pipeline.Sample, dst []byte, stride int, r image
 		return err
 	}
 	return p.jpeg.Pixels(dst, stride, p.data, r, format)
+}
+
+// room returns n bytes of a buffer for a region with so many channels. Random crops are
+// of all sizes, and a buffer for the largest so far would be replaced by a slightly larger
+// one time and again: without a memory budget it grows by half more than it has to, within
+// what the whole picture takes.
+func (p *picturefile) room(s *pipeline.Sample, buf *[]byte, n, channels int) ([]byte, error) {
+	if cap(*buf) < n {
+		grown := n
+		if p.ample {
+			grown = min(n+n/2, p.size.X*p.size.Y*channels)
+		}
+		if err := p.reserve(s, int64(grown)); err != nil {
+			return nil, err
+		}
+		*buf = make([]byte, grown)
+	}
+	return (*buf)[:n], nil
 }
 
 // reserve announces that the file's buffers are about to grow. Those that are

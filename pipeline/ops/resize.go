@@ -36,8 +36,9 @@ const (
 	NotSmaller                    // aspect ratio kept, no extent below the wanted one
 )
 
-// ResizeOptions configures Resize. Extents may be fractions; the output is
-// rounded and the scale kept. A negative extent mirrors.
+// ResizeOptions configures Resize: an extent, a limit or a region must be given.
+// Extents may be fractions; the output is rounded and the scale kept. A negative
+// extent mirrors.
 type ResizeOptions struct {
 	Height, Width       float64    // wanted extents; 0 leaves one open
 	Shorter, Longer     float64    // extent of the shorter or the longer side instead; the aspect ratio is kept
@@ -118,6 +119,9 @@ func (o *ResizeOptions) spec() (imaging.ResizeSpec, error) {
 	}
 	if o.DType != 0 && o.DType != pipeline.Uint8 && o.DType != pipeline.Float32 {
 		return s, fmt.Errorf("the output type is %s; uint8 and float32 are possible", o.DType)
+	}
+	if given == 0 && !s.ROI && o.MaxHeight == 0 && o.MaxWidth == 0 {
+		return s, fmt.Errorf("no size is given: set Height and Width, or Shorter, or Longer")
 	}
 	s.Mode = imaging.ResizeMode(o.Mode)
 	switch {

@@ -16,5 +16,5 @@
 //
 // The options that all readers share are those of [pipeline.ReaderOptions]. Two
 // readers of the same data with a [pipeline.Split] share it between training and
-// validation.
+// validation. [pipeline.Graph.Mix] makes one reader of several.
 package readers

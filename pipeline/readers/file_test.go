@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -136,6 +138,33 @@ func TestFileList(t *testing.T) {
 	})
 }
 
+// Names are bytes: they need be no UTF-8, and of blanks only those count that separate.
+func TestFileNamesOfAllKinds(t *testing.T) {
+	paths, labels, err := parseList(strings.NewReader("\uFEFFa b.jpg  1\n\u3000c\u00a0 \t 2\r\n\xff\x85.jpg 3\nd\xa0\t4"), "list", 0)
+	require.NoError(t, err)
+	require.Equal(t, []string{"a b.jpg 1", "\u3000c\u00a0 2", "\xff\x85.jpg 3", "d\xa0 4"}, listing(&fileSource{paths: paths, labels: labels}))
+
+	if runtime.GOOS != "linux" {
+		t.Skip("other systems refuse some of the names")
+	}
+	names := []string{" .jpg", "\n.jpg", "\u3000 .jpg", "\xff\xfe.jpg"}
+	files := map[string]string{}
+	for _, name := range names {
+		files["class\n1/"+name] = name
+	}
+	s, err := newFileSource(&FileOptions{Root: tree(t, files)})
+	require.NoError(t, err)
+	require.Equal(t, []string{"class\n1"}, s.Meta().Classes)
+	slices.Sort(names)
+	withTensors(t, s, func(out []*pipeline.Tensor) error {
+		for i, name := range names {
+			require.NoError(t, s.Read(context.Background(), int64(i), out))
+			require.Equal(t, name, string(out[0].Bytes()))
+		}
+		return nil
+	})
+}
+
 func TestFileFiles(t *testing.T) {
 	root := tree(t, map[string]string{"cat/1.jpg": "one", "dog.txt": "two"})
 	elsewhere := filepath.Join(tree(t, map[string]string{"x.jpg": "three"}), "x.jpg")
@@ -249,12 +278,14 @@ func TestFileRefusals(t *testing.T) {
 		{"classes of a flat folder", FileOptions{Root: in("flat"), Classes: 2}, []string{"2 classes are declared", "no class folders"}, nil},
 		{"wrong number of classes", FileOptions{Root: in("ab"), Classes: 3}, []string{"Classes is 3", "has 2 class folders"}, nil},
 		{"class without a name", FileOptions{Root: in("ab"), ClassNames: []string{"a"}}, []string{"folder b", "none of the 1 ClassNames"}, nil},
+		{"a name twice", FileOptions{Root: in("ab"), ClassNames: []string{"a", "b", "a"}}, []string{"ClassNames[0] and [2] are both \"a\""}, nil},
 		{"names and number disagree", FileOptions{Root: in("ab"), Classes: 3, ClassNames: []string{"a", "b"}}, []string{"3 classes, but 2 class names"}, nil},
 		{"negative classes", FileOptions{Root: in("ab"), Classes: -1}, []string{"number of classes is -1"}, nil},
 		{"empty extension", FileOptions{Root: in("ab"), Extensions: []string{"."}}, []string{`Extensions[0] is "."`}, nil},
 		{"extensions of a list", FileOptions{List: in("bad1"), Extensions: []string{"jpg"}}, []string{"Extensions are for folders"}, nil},
 		{"shard", FileOptions{Root: in("ab"), NumShards: 2, ShardID: 2}, []string{"ShardID is 2"}, nil},
 		{"missing list", FileOptions{List: in("none")}, []string{"List: ", in("none")}, fs.ErrNotExist},
+		{"a folder as List", FileOptions{List: in("ab")}, []string{"List: ", in("ab")}, nil},
 		{"no label", FileOptions{List: in("bad1")}, []string{in("bad1") + ": line 2: \"b.jpg\": want a path"}, nil},
 		{"label is no number", FileOptions{List: in("bad2")}, []string{"line 2", "b.jpg x"}, nil},
 		{"negative label", FileOptions{List: in("bad3")}, []string{"line 1", "label -1 is out of range"}, nil},
@@ -294,13 +325,33 @@ func TestFileRefusals(t *testing.T) {
 	require.Equal(t, 2, format.Line)
 }
 
-func TestFileIsNotListedAfterAnEarlierMistake(t *testing.T) {
+// Where there was a mistake before, it is the one that is reported.
+func TestReadersLeaveAnEarlierMistakeAlone(t *testing.T) {
 	first := errors.New("first")
-	err := buildError(t, func(g *pipeline.Graph) []pipeline.Value {
-		g.Fail("x", first)
-		return file(FileOptions{})(g)
-	})
-	require.ErrorIs(t, err, first)
+	for name, read := range map[string]func(g *pipeline.Graph) []pipeline.Value{
+		"File": file(FileOptions{}),
+		"IDX": func(g *pipeline.Graph) []pipeline.Value {
+			image, label := IDX(g, IDXOptions{})
+			return []pipeline.Value{image, label}
+		},
+		"Slices":   func(g *pipeline.Graph) []pipeline.Value { return Slices(g, SlicesOptions{}) },
+		"External": func(g *pipeline.Graph) []pipeline.Value { return External(g, ExternalOptions{}) },
+	} {
+		err := buildError(t, func(g *pipeline.Graph) []pipeline.Value {
+			g.Fail("x", first)
+			return read(g)
+		})
+		require.ErrorIs(t, err, first, name)
+		require.EqualError(t, err, "pipeline: x: first", name)
+	}
+}
+
+// A class folder that is gone by the time it is listed is an error that names it.
+func TestFileListingOfAFolderThatIsGone(t *testing.T) {
+	f := folder{root: t.TempDir() + "/", extensions: DefaultExtensions()}
+	err := f.list("cat/", true)
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	require.ErrorContains(t, err, "cat")
 }
 
 func TestFileBatches(t *testing.T) {

@@ -73,6 +73,9 @@ func mergeClasses(root string, found []string, subs []folder, names []string) (f
 	}
 	labelOf := make(map[string]int, len(classes))
 	for label, name := range classes {
+		if other, twice := labelOf[name]; twice {
+			return pathList{}, nil, nil, fmt.Errorf("ClassNames[%d] and [%d] are both %q; a class folder has one label", other, label, name)
+		}
 		labelOf[name] = label
 	}
 	byLabel := make([]*folder, len(classes))

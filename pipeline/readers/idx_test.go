@@ -180,6 +180,8 @@ func TestIDXRefusals(t *testing.T) {
 		{"i", "", IDXOptions{Layout: "HWC"}, `Layout "HWC" is given for samples with 2 dimensions`, -1},
 		{"i", "", IDXOptions{MaxBytes: -1}, "MaxBytes is -1", -1},
 		{"", "l", IDXOptions{}, "Images is not given", -1},
+		{"i", "", IDXOptions{Classes: -2}, "number of classes is -2", -1},
+		{"i", "data", IDXOptions{}, "byte 20: the data are cut off", 20},
 	}
 	for _, tt := range tests {
 		t.Run(tt.images+" "+tt.labels+" "+tt.want, func(t *testing.T) {
@@ -244,6 +246,21 @@ func TestIDXReadAllocatesNothing(t *testing.T) {
 	s, err := newIDXSource(&IDXOptions{Images: filepath.Join(root, "i"), Labels: filepath.Join(root, "l")})
 	require.NoError(t, err)
 	requireNoAllocations(t, s)
+}
+
+func TestIDXWithoutLabels(t *testing.T) {
+	root := tree(t, map[string]string{"i": string(idxFile(8, []uint32{3, 2}, counting(6)))})
+	p, err := build(3, 1, func(g *pipeline.Graph) []pipeline.Value {
+		image, label := IDX(g, IDXOptions{Images: filepath.Join(root, "i")})
+		require.Equal(t, pipeline.Value{}, label)
+		return []pipeline.Value{image}
+	})
+	require.NoError(t, err)
+	require.NoError(t, epoch(t, p, func(b *pipeline.Batch) {
+		for row := range 3 {
+			require.Equal(t, counting(6)[2*row:2*row+2], b.Sample("0", row).Bytes())
+		}
+	}))
 }
 
 // The counts of the training digits are known.

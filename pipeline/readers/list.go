@@ -28,9 +28,14 @@ func readList(name string, classes int) (pathList, []int32, error) {
 	return parseList(f, name, classes)
 }
 
+// blanks separate paths and labels. Others, such as an ideographic space, may begin or
+// end a path.
+const blanks = " \t"
+
 // parseList reads lines of a path, blanks and a label. Lines are read from the
-// right, so that paths may have blanks in them; empty lines do not count.
-// Labels must be below classes unless that is 0.
+// right, so that paths may have blanks in them; empty lines do not count, nor does the
+// byte order mark that some editors begin a file with. Labels must be below classes
+// unless that is 0.
 func parseList(r io.Reader, name string, classes int) (pathList, []int32, error) {
 	var paths pathList
 	var labels, lines []int32
@@ -42,7 +47,11 @@ func parseList(r io.Reader, name string, classes int) (pathList, []int32, error)
 	line := 0
 	for scan.Scan() {
 		line++
-		text := bytes.TrimSpace(scan.Bytes())
+		text := scan.Bytes()
+		if line == 1 {
+			text = bytes.TrimPrefix(text, []byte("\uFEFF"))
+		}
+		text = bytes.Trim(text, blanks+"\r")
 		if len(text) == 0 {
 			continue
 		}
@@ -73,12 +82,12 @@ func parseList(r io.Reader, name string, classes int) (pathList, []int32, error)
 
 // parseLine splits a line that neither begins nor ends with a blank.
 func parseLine(text []byte) (path string, label int64, err error) {
-	i := bytes.LastIndexAny(text, " \t")
+	i := bytes.LastIndexAny(text, blanks)
 	label, err = strconv.ParseInt(string(text[i+1:]), 10, 64)
 	if err != nil || i < 0 {
 		return "", 0, fmt.Errorf("%.80q: want a path, a blank and a label, as in \"cat/1.jpg 0\"", text)
 	}
-	path = string(bytes.TrimSpace(text[:i]))
+	path = string(bytes.Trim(text[:i], blanks))
 	if strings.IndexByte(path, 0) >= 0 {
 		return "", 0, fmt.Errorf("%.80q: a path has no zero bytes", path)
 	}

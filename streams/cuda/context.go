@@ -3,6 +3,7 @@ package cuda
 import (
 	"fmt"
 	"runtime"
+	"sync/atomic"
 	"unsafe"
 )
 
@@ -24,6 +25,7 @@ type driverContext struct {
 	driver *driver
 	handle uintptr
 	close  func() error // does nothing to a context that somebody else made
+	gone   atomic.Bool  // somebody else has destroyed it
 }
 
 // openContext returns the context that the options ask for.
@@ -55,6 +57,9 @@ func openContext(d *driver, gpu int32, o Options) (*driverContext, error) {
 // enter locks the goroutine to its thread and makes the context current there.
 // After success it must be followed by leave.
 func (c *driverContext) enter() error {
+	if c.gone.Load() {
+		return ErrContext
+	}
 	runtime.LockOSThread()
 	if err := c.driver.check("cuCtxPushCurrent_v2", invoke(c.driver.ctxPushCurrent, c.handle)); err != nil {
 		runtime.UnlockOSThread()

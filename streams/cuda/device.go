@@ -19,7 +19,8 @@ type Options struct {
 
 	// Handle is a context that somebody else made, a CUcontext of a driver that
 	// this process has loaded from Library. The device works in it and never
-	// destroys it, and must be closed before its maker does. Context is ignored.
+	// destroys it, and must be closed before its maker does (see Abandon). Context
+	// is ignored.
 	Handle uintptr
 }
 
@@ -43,6 +44,7 @@ type Device struct {
 	poller   *poller
 	kernels  kernelSet
 	held     atomic.Int64 // bytes that were allocated and not freed
+	pool     uintptr      // of the driver, for memory in the order of a stream; 0 where Info.Pools is false
 
 	mu      sync.Mutex
 	streams []*stream
@@ -78,7 +80,7 @@ func OpenWith(ordinal int, o Options) (*Device, error) {
 	}
 	d := &Device{driverContext: c, info: info}
 	d.events.context, d.timeline.context = c, c
-	if err := d.do(func() error { return d.keepPoolMemory(gpu) }); err != nil {
+	if err := d.openPool(gpu); err != nil {
 		return nil, errors.Join(err, c.close())
 	}
 	d.poller = newPoller(c)
@@ -132,7 +134,7 @@ func (d *driver) describe(ordinal int, gpu int32) (Info, error) {
 	if info.Minor, err = attribute(attributeMinor); err != nil {
 		return info, err
 	}
-	if d.memAllocAsync != 0 && d.memFreeAsync != 0 && d.deviceGetDefaultMemPool != 0 && d.memPoolSetAttribute != 0 {
+	if d.memAllocFromPoolAsync != 0 && d.memFreeAsync != 0 && d.memPoolCreate != 0 && d.memPoolDestroy != 0 && d.memPoolSetAttribute != 0 {
 		pools, err := attribute(attributePools)
 		info.Pools = err == nil && pools != 0 // drivers from before the attribute refuse it
 	}
@@ -207,6 +209,12 @@ func (d *Device) forget(s *stream) {
 	d.streams = slices.DeleteFunc(d.streams, func(o *stream) bool { return o == s })
 }
 
+// Abandon says that the context of Options.Handle was destroyed although the device
+// is open. To use it in any way is undefined in the driver, so nothing is asked of
+// that any more: streams fail with ErrContext, and so does Close, which must still be
+// called; memory counts as freed, as most of it is.
+func (d *Device) Abandon() { d.gone.Store(true) }
+
 // Close closes the streams, unloads the modules and gives the context back. It
 // returns the first error of a stream that no Synchronize has returned. While
 // memory of the device is held the context has to stay: the error then matches
@@ -240,7 +248,7 @@ func (d *Device) Close() error {
 		}
 		return nil
 	})
-	if err = errors.Join(err, d.driverContext.close()); first == nil {
+	if err = errors.Join(err, d.closePool(), d.driverContext.close()); first == nil {
 		first = err
 	}
 	return first

@@ -10,6 +10,7 @@ import (
 	"github.com/planktonml/plankton/memstats"
 	"github.com/planktonml/plankton/streams"
 	"github.com/planktonml/plankton/streams/cuda"
+	"github.com/planktonml/plankton/streams/cuda/cudatest"
 	"github.com/planktonml/plankton/streams/cuda/fakedriver"
 	"github.com/planktonml/plankton/streams/cuda/kernels"
 )
@@ -45,10 +46,11 @@ func TestWrongDevice(t *testing.T) {
 // context left, which TestMain and the driver look for.
 func TestOpenFails(t *testing.T) {
 	drv := fakedriver.Open(t)
-	open(t, drv, cuda.Options{}) // the driver is initialised once per process
+	cudatest.Open(t, drv, cuda.Options{}) // the driver is initialised once per process
+	pools := drv.Count(fakedriver.OpenPools)
 	for _, call := range []string{
 		"cuDeviceGetCount", "cuDeviceGet", "cuDeviceGetName", "cuDeviceTotalMem_v2", "cuDeviceGetAttribute",
-		"cuDevicePrimaryCtxRetain", "cuCtxPushCurrent_v2", "cuDeviceGetDefaultMemPool", "cuMemPoolSetAttribute",
+		"cuDevicePrimaryCtxRetain", "cuCtxPushCurrent_v2", "cuMemPoolCreate", "cuMemPoolSetAttribute",
 	} {
 		drv.Fail(call, 999, 0)
 		_, err := cuda.OpenWith(0, cuda.Options{Library: drv.Library})
@@ -56,6 +58,7 @@ func TestOpenFails(t *testing.T) {
 		require.ErrorAs(t, err, &e, call)
 		require.Equal(t, call, e.Call)
 		require.EqualValues(t, 999, e.Code)
+		require.Equal(t, pools, drv.Count(fakedriver.OpenPools), call)
 	}
 	drv.Fail("cuCtxCreate_v2", 999, 0)
 	_, err := cuda.OpenWith(0, cuda.Options{Library: drv.Library, Context: cuda.Own})
@@ -64,10 +67,10 @@ func TestOpenFails(t *testing.T) {
 
 func TestContexts(t *testing.T) {
 	drv := fakedriver.Open(t)
-	primary, again, own := open(t, drv, cuda.Options{}), open(t, drv, cuda.Options{}), open(t, drv, cuda.Options{Context: cuda.Own})
+	primary, again, own := cudatest.Open(t, drv, cuda.Options{}), cudatest.Open(t, drv, cuda.Options{}), cudatest.Open(t, drv, cuda.Options{Context: cuda.Own})
 	require.Equal(t, primary.Context(), again.Context())
 	require.NotEqual(t, primary.Context(), own.Context())
-	given := open(t, drv, cuda.Options{Handle: own.Context()})
+	given := cudatest.Open(t, drv, cuda.Options{Handle: own.Context()})
 	require.Equal(t, own.Context(), given.Context())
 
 	// Contexts nest, on one thread, and every device finds its own again.
@@ -95,6 +98,41 @@ func TestContexts(t *testing.T) {
 	s, err = own.Adopt(0)
 	require.NoError(t, err)
 	require.NoError(t, s.Synchronize(t.Context()))
+}
+
+// TestAbandon destroys a context in which another device still works. That device
+// must not touch it any more, which the driver looks for.
+func TestAbandon(t *testing.T) {
+	drv := fakedriver.Open(t)
+	pools := drv.Count(fakedriver.OpenPools)
+	maker, err := cuda.OpenWith(0, cuda.Options{Library: drv.Library, Context: cuda.Own})
+	require.NoError(t, err)
+	d, err := cuda.OpenWith(0, cuda.Options{Library: drv.Library, Handle: maker.Context()})
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		err := d.Close()
+		require.ErrorIs(t, err, cuda.ErrContext)
+		require.NotErrorIs(t, err, cuda.ErrHeld)
+		require.Equal(t, pools, drv.Count(fakedriver.OpenPools), "a pool is of no context")
+	})
+	s, mem, host := cudatest.Stream(t, d), cudatest.Memory(t, d, 100), cudatest.Locked(t, d, 100)
+	drv.Pause() // nothing is done before the context ends
+	s.Do(cudatest.On(func(q *cuda.Queue) error { return q.Copy(mem, host) }))
+	unseen := s.Record()
+	issued(s)
+	require.NoError(t, maker.Close())
+	require.Contains(t, drv.Report(), "a context ends with 1 streams")
+
+	d.Abandon()
+	require.True(t, unseen.Query())
+	require.ErrorIs(t, unseen.Wait(t.Context()), cuda.ErrContext)
+	s.Do(cudatest.On(func(q *cuda.Queue) error { return q.Fill(mem, 1) }))
+	require.ErrorIs(t, s.Record().Wait(t.Context()), cuda.ErrContext)
+	require.ErrorIs(t, s.Synchronize(t.Context()), cuda.ErrContext)
+	_, err = d.Memory().Alloc(1)
+	require.ErrorIs(t, err, cuda.ErrContext)
+	_, err = d.NewStream()
+	require.ErrorIs(t, err, cuda.ErrContext)
 }
 
 func TestPriorities(t *testing.T) {
@@ -134,7 +172,7 @@ func TestOutOfMemory(t *testing.T) {
 	drv := fakedriver.Open(t)
 	drv.Set(fakedriver.Memory, 1<<20)
 	drv.Set(fakedriver.HostMemory, 1<<20)
-	d := open(t, drv, cuda.Options{})
+	d := cudatest.Open(t, drv, cuda.Options{})
 	first, err := d.Memory().Alloc(1 << 19)
 	require.NoError(t, err)
 	defer d.Memory().Free(first)
@@ -165,7 +203,7 @@ func TestOutOfMemory(t *testing.T) {
 
 func TestModules(t *testing.T) {
 	drv := fakedriver.Open(t)
-	d := open(t, drv, cuda.Options{})
+	d := cudatest.Open(t, drv, cuda.Options{})
 	_, err := d.Load("not PTX")
 	require.ErrorIs(t, err, cuda.ErrModule)
 	require.ErrorContains(t, err, "missing .version directive")
@@ -175,8 +213,15 @@ func TestModules(t *testing.T) {
 	_, err = m.Kernel("nobody")
 	require.ErrorContains(t, err, `no kernel "nobody"`)
 
+	for code, hint := range map[int]string{221: "libnvidia-ptxjitcompiler.so is missing", 223: "CUDA_DISABLE_PTX_JIT"} {
+		drv.Fail("cuModuleLoadDataEx", code, 0)
+		_, err = d.Load(kernels.PTX)
+		require.ErrorIs(t, err, cuda.ErrModule)
+		require.ErrorContains(t, err, hint)
+	}
+
 	drv.Set(fakedriver.Version, 11070)
-	old := open(t, drv, cuda.Options{})
+	old := cudatest.Open(t, drv, cuda.Options{})
 	_, err = old.Load(kernels.PTX)
 	require.ErrorIs(t, err, cuda.ErrModule)
 	require.ErrorContains(t, err, "PTX version 7.8 for sm_60; the driver implements CUDA 11.7")
@@ -184,7 +229,7 @@ func TestModules(t *testing.T) {
 
 	drv.Set(fakedriver.Version, 13000)
 	drv.Set(fakedriver.Capability, 52)
-	small := open(t, drv, cuda.Options{})
+	small := cudatest.Open(t, drv, cuda.Options{})
 	_, err = small.Load(kernels.PTX)
 	require.ErrorIs(t, err, cuda.ErrModule)
 	require.ErrorContains(t, err, "compute capability 5.2")

@@ -11,18 +11,20 @@ import (
 // driver is the functions of a driver library. Fields carry the names of the
 // driver without its prefix.
 type driver struct {
-	init, driverGetVersion, getErrorName, getErrorString                      uintptr
-	deviceGetCount, deviceGet, deviceGetName, deviceGetAttribute              uintptr
-	deviceTotalMem                                                            uintptr
-	ctxCreate, ctxDestroy, ctxPushCurrent, ctxPopCurrent                      uintptr
-	ctxGetStreamPriorityRange                                                 uintptr
-	primaryCtxRetain, primaryCtxRelease                                       uintptr
-	streamCreateWithPriority, streamDestroy, streamWaitEvent                  uintptr
-	eventCreate, eventDestroy, eventRecord, eventQuery, eventElapsedTime      uintptr
-	memAlloc, memFree, memGetInfo, memHostAlloc, memFreeHost                  uintptr
-	memcpyAsync, memsetD8Async                                                uintptr
-	moduleLoadDataEx, moduleGetFunction, moduleUnload, launchKernel           uintptr
-	memAllocAsync, memFreeAsync, deviceGetDefaultMemPool, memPoolSetAttribute uintptr // 0 before CUDA 11.2
+	init, driverGetVersion, getErrorName, getErrorString                 uintptr
+	deviceGetCount, deviceGet, deviceGetName, deviceGetAttribute         uintptr
+	deviceTotalMem                                                       uintptr
+	ctxCreate, ctxDestroy, ctxPushCurrent, ctxPopCurrent                 uintptr
+	ctxGetStreamPriorityRange                                            uintptr
+	primaryCtxRetain, primaryCtxRelease                                  uintptr
+	streamCreateWithPriority, streamDestroy, streamWaitEvent             uintptr
+	streamSynchronize                                                    uintptr
+	eventCreate, eventDestroy, eventRecord, eventQuery, eventElapsedTime uintptr
+	memAlloc, memFree, memGetInfo, memHostAlloc, memFreeHost             uintptr
+	memcpyAsync, memsetD8Async, pointerGetAttribute                      uintptr
+	moduleLoadDataEx, moduleGetFunction, moduleUnload, launchKernel      uintptr
+	memAllocFromPoolAsync, memFreeAsync                                  uintptr // these are 0 before CUDA 11.2
+	memPoolCreate, memPoolDestroy, memPoolSetAttribute                   uintptr
 }
 
 // symbol is where a function of the driver goes.
@@ -53,6 +55,7 @@ func (d *driver) symbols() []symbol {
 		{"cuStreamCreateWithPriority", &d.streamCreateWithPriority, false},
 		{"cuStreamDestroy_v2", &d.streamDestroy, false},
 		{"cuStreamWaitEvent", &d.streamWaitEvent, false},
+		{"cuStreamSynchronize", &d.streamSynchronize, false},
 		{"cuEventCreate", &d.eventCreate, false},
 		{"cuEventDestroy_v2", &d.eventDestroy, false},
 		{"cuEventRecord", &d.eventRecord, false},
@@ -65,13 +68,15 @@ func (d *driver) symbols() []symbol {
 		{"cuMemFreeHost", &d.memFreeHost, false},
 		{"cuMemcpyAsync", &d.memcpyAsync, false},
 		{"cuMemsetD8Async", &d.memsetD8Async, false},
+		{"cuPointerGetAttribute", &d.pointerGetAttribute, false},
 		{"cuModuleLoadDataEx", &d.moduleLoadDataEx, false},
 		{"cuModuleGetFunction", &d.moduleGetFunction, false},
 		{"cuModuleUnload", &d.moduleUnload, false},
 		{"cuLaunchKernel", &d.launchKernel, false},
-		{"cuMemAllocAsync", &d.memAllocAsync, true},
+		{"cuMemAllocFromPoolAsync", &d.memAllocFromPoolAsync, true},
 		{"cuMemFreeAsync", &d.memFreeAsync, true},
-		{"cuDeviceGetDefaultMemPool", &d.deviceGetDefaultMemPool, true},
+		{"cuMemPoolCreate", &d.memPoolCreate, true},
+		{"cuMemPoolDestroy", &d.memPoolDestroy, true},
 		{"cuMemPoolSetAttribute", &d.memPoolSetAttribute, true},
 	}
 }

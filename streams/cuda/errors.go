@@ -18,6 +18,8 @@ var (
 	ErrMemory = errors.New("cuda: out of memory")
 	// ErrModule is the error of code that the driver or the GPU cannot run.
 	ErrModule = errors.New("cuda: module cannot be loaded")
+	// ErrContext is the error of everything on a device after Abandon.
+	ErrContext = errors.New("cuda: the context was destroyed by its maker")
 	// ErrHeld is the error of closing a device while memory of it is held.
 	ErrHeld = errors.New("cuda: memory of the device is still held")
 	// ErrNotCUDA is the error of work that needs a stream of this package and was
@@ -37,13 +39,16 @@ const (
 	codeInvalidDevice  Code = 101
 	codeNoBinary       Code = 209
 	codeInvalidPTX     Code = 218
+	codeNoCompiler     Code = 221
 	codeUnsupportedPTX Code = 222
+	codeCompilerOff    Code = 223
 	codeNotReady       Code = 600
 )
 
 // Error is a failed call of the driver. Errors of kernels, such as an address
-// that does not exist, come out of a later call, and every further call in the
-// same context then fails as well: close the device and open it again.
+// that does not exist, come out of a later call. The driver then answers all that
+// the process asks of it with the same error, in new contexts, too: close the
+// device, and start the program again.
 type Error struct {
 	Call string // the function, such as "cuMemAlloc_v2"
 	Code Code
@@ -64,7 +69,7 @@ func (e *Error) Is(target error) bool {
 		return target == ErrNoDevice
 	case codeOutOfMemory:
 		return target == ErrMemory
-	case codeNoBinary, codeInvalidPTX, codeUnsupportedPTX:
+	case codeNoBinary, codeInvalidPTX, codeUnsupportedPTX, codeNoCompiler, codeCompilerOff:
 		return target == ErrModule
 	}
 	return false

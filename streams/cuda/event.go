@@ -128,8 +128,12 @@ func (e *event) Query() bool {
 	e.mu.Lock()
 	done, raw := e.done, e.raw
 	e.mu.Unlock()
-	if done || raw == 0 || e.device.enter() != nil {
+	if done || raw == 0 {
 		return done
+	}
+	if err := e.device.enter(); err != nil { // the context is gone, and what ran in it with it
+		e.fail(err)
+		return true
 	}
 	defer e.device.leave()
 	return e.poll()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/planktonml/plankton/internal/imaging"
 	"github.com/planktonml/plankton/streams/cuda"
+	"github.com/planktonml/plankton/streams/cuda/cudatest"
 	"github.com/planktonml/plankton/streams/cuda/fakedriver"
 )
 
@@ -24,25 +25,15 @@ func view[T any](b []byte) []T {
 
 // upload copies to new device memory, download from it to the heap. Both wait.
 func upload(t testing.TB, d *cuda.Device, b []byte) []byte {
-	mem := memory(t, d, len(b))
-	s := stream(t, d)
-	s.Do(on(func(q *cuda.Queue) error { return q.Copy(mem, b) }))
-	require.NoError(t, s.Close())
+	mem := cudatest.Memory(t, d, len(b))
+	cudatest.Run(t, d, func(q *cuda.Queue) error { return q.Copy(mem, b) })
 	return mem
 }
 
 func download(t testing.TB, d *cuda.Device, mem []byte) []byte {
 	b := make([]byte, len(mem))
-	s := stream(t, d)
-	s.Do(on(func(q *cuda.Queue) error { return q.Copy(b, mem) }))
-	require.NoError(t, s.Close())
+	cudatest.Run(t, d, func(q *cuda.Queue) error { return q.Copy(b, mem) })
 	return b
-}
-
-func launch(t testing.TB, d *cuda.Device, fn func(q *cuda.Queue) error) {
-	s := stream(t, d)
-	s.Do(on(fn))
-	require.NoError(t, s.Close())
 }
 
 func randomBytes(rng *rand.Rand, n int) []byte {
@@ -97,8 +88,8 @@ func TestCropMirrorNormalizeEqualsTheHosts(t *testing.T) {
 				src := imaging.Image{Pix: pictures[i*n:][:n], Type: imaging.Uint8, H: p.SrcH, W: p.SrcW, C: p.SrcC}
 				require.NoError(t, work.Apply(want[i*sample:][:sample], to, &src, &spec))
 			}
-			dst, src, at := memory(t, d, len(want)), upload(t, d, pictures), upload(t, d, raw(windows))
-			launch(t, d, func(q *cuda.Queue) error { return q.CropMirrorNormalize(dst, src, at, &p) })
+			dst, src, at := cudatest.Memory(t, d, len(want)), upload(t, d, pictures), upload(t, d, raw(windows))
+			cudatest.Run(t, d, func(q *cuda.Queue) error { return q.CropMirrorNormalize(dst, src, at, &p) })
 			require.Equal(t, want, download(t, d, dst), "%+v, windows %v", p, windows)
 		}
 	})
@@ -152,8 +143,8 @@ func TestResizeEqualsTheHosts(t *testing.T) {
 				src := imaging.Image{Pix: pictures[i*n:][:n], Type: from, H: p.SrcH, W: p.SrcW, C: p.C}
 				require.NoError(t, work.Resize(want[i*sample:][:sample], to, &src, plan))
 			}
-			dst, src := memory(t, d, len(want)), upload(t, d, pictures)
-			launch(t, d, func(q *cuda.Queue) error {
+			dst, src := cudatest.Memory(t, d, len(want)), upload(t, d, pictures)
+			cudatest.Run(t, d, func(q *cuda.Queue) error {
 				return errors.Join(q.Resize(dst, src, &p), q.Fill(dst, 0), q.Resize(dst, src, &p))
 			})
 			require.Equal(t, want, download(t, d, dst), "%dx%dx%d to %dx%d", p.SrcH, p.SrcW, p.C, p.H, p.W)
@@ -166,17 +157,17 @@ func TestWeightsAreUploadedOnce(t *testing.T) {
 	for _, pools := range []int{0, 1} {
 		drv := fakedriver.Open(t)
 		drv.Set(fakedriver.Pools, pools)
-		d := open(t, drv, cuda.Options{})
+		d := cudatest.Open(t, drv, cuda.Options{})
 		plan, err := (&imaging.ResizeSpec{Size: [2]float64{2, 3}}).Resolve(4, 5)
 		require.NoError(t, err)
 		cols, rows, err := plan.Weights(4, 5)
 		require.NoError(t, err)
 		p := cuda.Resize{N: 1, SrcH: 4, SrcW: 5, H: 2, W: 3, C: 1, Rows: cuda.Taps(rows), Cols: cuda.Taps(cols)}
-		dst, src := memory(t, d, 6), memory(t, d, 20)
+		dst, src := cudatest.Memory(t, d, 6), cudatest.Memory(t, d, 20)
 		before := drv.Count(fakedriver.Copies)
-		s := stream(t, d)
+		s := cudatest.Stream(t, d)
 		for range 3 {
-			s.Do(on(func(q *cuda.Queue) error { return q.Resize(dst, src, &p) }))
+			s.Do(cudatest.On(func(q *cuda.Queue) error { return q.Resize(dst, src, &p) }))
 		}
 		require.NoError(t, s.Close())
 		require.Equal(t, 4, drv.Count(fakedriver.Copies)-before, "first samples and weights of two axes")
@@ -207,8 +198,8 @@ func TestOneHotEqualsTheHosts(t *testing.T) {
 				}
 				mem = raw(short)
 			}
-			dst, src, mask := memory(t, d, 4*len(want)), upload(t, d, mem), upload(t, d, valid)
-			launch(t, d, func(q *cuda.Queue) error { return q.OneHot(dst, src, mask, &p) })
+			dst, src, mask := cudatest.Memory(t, d, 4*len(want)), upload(t, d, mem), upload(t, d, valid)
+			cudatest.Run(t, d, func(q *cuda.Queue) error { return q.OneHot(dst, src, mask, &p) })
 			require.Equal(t, want, view[float32](download(t, d, dst)))
 		}
 	})
@@ -217,7 +208,7 @@ func TestOneHotEqualsTheHosts(t *testing.T) {
 // TestKernelsRefuse gives kernels memory and sizes that do not fit.
 func TestKernelsRefuse(t *testing.T) {
 	onEachOpen(t, func(t *testing.T, d *cuda.Device) {
-		mem := memory(t, d, 4000)
+		mem := cudatest.Memory(t, d, 4000)
 		for want, call := range map[string]func(q *cuda.Queue) error{
 			"5 channels from 3": func(q *cuda.Queue) error {
 				return q.CropMirrorNormalize(mem, mem, mem, &cuda.CropMirrorNormalize{N: 1, SrcH: 1, SrcW: 1, SrcC: 3, H: 1, W: 1, C: 5})
@@ -232,8 +223,8 @@ func TestKernelsRefuse(t *testing.T) {
 				return q.Resize(mem[:4], mem[:1], &cuda.Resize{N: 1, SrcH: 1, SrcW: 1, H: 1, W: 1, C: 1, Float32: true, Rows: cuda.Taps{N: 2}})
 			},
 		} {
-			s := stream(t, d)
-			s.Do(on(call))
+			s := cudatest.Stream(t, d)
+			s.Do(cudatest.On(call))
 			require.ErrorContains(t, s.Close(), want)
 		}
 	})

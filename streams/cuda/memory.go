@@ -82,19 +82,45 @@ func (d *Device) memoryError(kind memstats.Kind, n int, err error) error {
 // address returns where memory starts, 0 for none.
 func address(mem []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(mem))) }
 
-// poolReleaseThreshold is CU_MEMPOOL_ATTR_RELEASE_THRESHOLD.
-const poolReleaseThreshold = 4
+// poolProps is a CUmemPoolProps.
+type poolProps struct {
+	allocation, handles int32
+	location, ordinal   int32
+	_                   [72]byte // for Windows, and for later: must be 0
+}
 
-// keepPoolMemory lets the driver's pool of the GPU, where there is one, keep
-// what is freed instead of giving it back whenever somebody synchronises.
-func (d *Device) keepPoolMemory(gpu int32) error {
+const (
+	allocationPinned     = 1 // CU_MEM_ALLOCATION_TYPE_PINNED, the only one there is
+	locationDevice       = 1 // CU_MEM_LOCATION_TYPE_DEVICE
+	poolReleaseThreshold = 4 // CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
+)
+
+// openPool makes the driver's pool for memory in the order of a stream. It keeps what
+// is freed until the device is closed, instead of giving it back whenever somebody
+// synchronises. The GPU has a pool for the whole process, which others use with
+// settings of their own.
+func (d *Device) openPool(gpu int32) error {
 	if !d.info.Pools {
 		return nil
 	}
-	var pool uintptr
-	if err := d.driver.check("cuDeviceGetDefaultMemPool", invoke(d.driver.deviceGetDefaultMemPool, uintptr(unsafe.Pointer(&pool)), uintptr(gpu))); err != nil {
-		return err
+	return d.do(func() error {
+		props := &poolProps{allocation: allocationPinned, location: locationDevice, ordinal: gpu}
+		if err := d.driver.check("cuMemPoolCreate", invoke(d.driver.memPoolCreate, uintptr(unsafe.Pointer(&d.pool)), uintptr(unsafe.Pointer(props)))); err != nil {
+			return err
+		}
+		all := ^uint64(0)
+		err := d.driver.check("cuMemPoolSetAttribute", invoke(d.driver.memPoolSetAttribute, d.pool, poolReleaseThreshold, uintptr(unsafe.Pointer(&all))))
+		if err != nil {
+			return errors.Join(err, d.closePool())
+		}
+		return nil
+	})
+}
+
+// closePool gives the pool's memory back. It is of no context, and outlives them.
+func (d *Device) closePool() error {
+	if d.pool == 0 {
+		return nil
 	}
-	all := ^uint64(0)
-	return d.driver.check("cuMemPoolSetAttribute", invoke(d.driver.memPoolSetAttribute, pool, poolReleaseThreshold, uintptr(unsafe.Pointer(&all))))
+	return d.driver.check("cuMemPoolDestroy", invoke(d.driver.memPoolDestroy, d.pool))
 }

@@ -29,8 +29,8 @@ const (
 )
 
 // Load compiles PTX for the GPU. The error matches ErrModule where the driver is
-// too old for the PTX, or the GPU, or where the PTX is broken, and then holds
-// what the driver's compiler says.
+// too old for the PTX, or the GPU, or has no compiler, or where the PTX is broken,
+// and then holds what the driver's compiler says.
 func (d *Device) Load(ptx string) (*Module, error) {
 	text := append([]byte(ptx), 0)
 	log := make([]byte, 4096)
@@ -70,8 +70,15 @@ func (d *Device) loadError(ptx, said string, err error) error {
 	}
 	var e *Error
 	hint := ""
-	if errors.As(err, &e) && e.Code == codeUnsupportedPTX {
-		hint = "; the driver is too old: install a newer one"
+	if errors.As(err, &e) {
+		switch e.Code {
+		case codeUnsupportedPTX:
+			hint = "; the driver is too old: install a newer one"
+		case codeNoCompiler:
+			hint = "; the driver's libnvidia-ptxjitcompiler.so is missing: a container gets it with the driver capability compute"
+		case codeCompilerOff:
+			hint = "; the environment variable CUDA_DISABLE_PTX_JIT forbids to compile it"
+		}
 	}
 	if said != "" {
 		hint += ": " + said

@@ -11,6 +11,7 @@ import (
 
 	"github.com/planktonml/plankton/streams"
 	"github.com/planktonml/plankton/streams/cuda"
+	"github.com/planktonml/plankton/streams/cuda/cudatest"
 	"github.com/planktonml/plankton/streams/cuda/fakedriver"
 	"github.com/planktonml/plankton/streams/streamtest"
 )
@@ -24,7 +25,7 @@ type buffers struct {
 }
 
 func newBuffers(t testing.TB, d *cuda.Device, nodes int) *buffers {
-	return &buffers{memory(t, d, max(nodes, 1)*elements*4), memory(t, d, elements)}
+	return &buffers{cudatest.Memory(t, d, max(nodes, 1)*elements*4), cudatest.Memory(t, d, elements)}
 }
 
 func (b *buffers) of(v int) []byte { return b.all[v*elements*4:][:elements*4] }
@@ -32,7 +33,7 @@ func (b *buffers) of(v int) []byte { return b.all[v*elements*4:][:elements*4] }
 // kernel returns what a node does: it fills its buffer, or launches one kernel
 // per producer that reads the producer's buffer and writes its own.
 func (b *buffers) kernel(g *streams.Graph, v int) func(*streams.Context) error {
-	return on(func(q *cuda.Queue) error {
+	return cudatest.On(func(q *cuda.Queue) error {
 		var errs []error
 		for _, e := range g.Edges {
 			if e.To == v {
@@ -74,8 +75,8 @@ func (b *buffers) run(t testing.TB, drv *fakedriver.Driver, d *cuda.Device, main
 // their waits: the driver must find nothing, and then something.
 func TestPlansOrderEveryAccess(t *testing.T) {
 	drv := fakedriver.Open(t)
-	d := open(t, drv, cuda.Options{})
-	main := stream(t, d)
+	d := cudatest.Open(t, drv, cuda.Options{})
+	main := cudatest.Stream(t, d)
 	dropped := 0
 	for seed := range uint64(25) {
 		g := streamtest.RandomGraph(seed, 12)
@@ -103,41 +104,41 @@ func TestRaces(t *testing.T) {
 		report string // part of it; "" for nothing
 	}{
 		{"copy, then use on the same stream", func(_ *testing.T, _ *fakedriver.Driver, _ *cuda.Device, s []streams.Stream, device, host []byte) {
-			s[0].Do(on(func(q *cuda.Queue) error { return errors.Join(q.Copy(device, host), q.Copy(host, device)) }))
+			s[0].Do(cudatest.On(func(q *cuda.Queue) error { return errors.Join(q.Copy(device, host), q.Copy(host, device)) }))
 		}, ""},
 		{"use on another stream", func(_ *testing.T, _ *fakedriver.Driver, _ *cuda.Device, s []streams.Stream, device, host []byte) {
-			s[0].Do(on(func(q *cuda.Queue) error { return q.Copy(device, host) }))
+			s[0].Do(cudatest.On(func(q *cuda.Queue) error { return q.Copy(device, host) }))
 			issued(s[0])
-			s[1].Do(on(func(q *cuda.Queue) error { return q.Fill(device, 1) }))
+			s[1].Do(cudatest.On(func(q *cuda.Queue) error { return q.Fill(device, 1) }))
 		}, "race: fill"},
 		{"after an event", func(_ *testing.T, _ *fakedriver.Driver, _ *cuda.Device, s []streams.Stream, device, host []byte) {
-			s[0].Do(on(func(q *cuda.Queue) error { return q.Copy(device, host) }))
+			s[0].Do(cudatest.On(func(q *cuda.Queue) error { return q.Copy(device, host) }))
 			s[1].Wait(s[0].Record())
-			s[1].Do(on(func(q *cuda.Queue) error { return q.Fill(device, 1) }))
+			s[1].Do(cudatest.On(func(q *cuda.Queue) error { return q.Fill(device, 1) }))
 		}, ""},
 		{"after an event that is too early", func(_ *testing.T, _ *fakedriver.Driver, _ *cuda.Device, s []streams.Stream, device, host []byte) {
 			s[1].Wait(s[0].Record())
-			s[0].Do(on(func(q *cuda.Queue) error { return q.Copy(device, host) }))
+			s[0].Do(cudatest.On(func(q *cuda.Queue) error { return q.Copy(device, host) }))
 			issued(s[0])
-			s[1].Do(on(func(q *cuda.Queue) error { return q.Fill(device, 1) }))
+			s[1].Do(cudatest.On(func(q *cuda.Queue) error { return q.Fill(device, 1) }))
 		}, "race: "},
 		{"different halves", func(_ *testing.T, _ *fakedriver.Driver, _ *cuda.Device, s []streams.Stream, device, _ []byte) {
-			s[0].Do(on(func(q *cuda.Queue) error { return q.Fill(device[:50], 1) }))
-			s[1].Do(on(func(q *cuda.Queue) error { return q.Fill(device[50:], 1) }))
+			s[0].Do(cudatest.On(func(q *cuda.Queue) error { return q.Fill(device[:50], 1) }))
+			s[1].Do(cudatest.On(func(q *cuda.Queue) error { return q.Fill(device[50:], 1) }))
 		}, ""},
 		{"the host writes what is being copied", func(_ *testing.T, drv *fakedriver.Driver, _ *cuda.Device, s []streams.Stream, device, host []byte) {
-			s[0].Do(on(func(q *cuda.Queue) error { return q.Copy(device, host) }))
+			s[0].Do(cudatest.On(func(q *cuda.Queue) error { return q.Copy(device, host) }))
 			issued(s[0])
 			drv.Access(host, true)
 		}, "race: the host"},
 		{"the host reads what is being copied", func(_ *testing.T, drv *fakedriver.Driver, _ *cuda.Device, s []streams.Stream, device, host []byte) {
-			s[0].Do(on(func(q *cuda.Queue) error { return q.Copy(device, host) }))
+			s[0].Do(cudatest.On(func(q *cuda.Queue) error { return q.Copy(device, host) }))
 			issued(s[0])
 			drv.Access(host, false)
 		}, ""},
 		{"the host waits before it writes", func(t *testing.T, drv *fakedriver.Driver, _ *cuda.Device, s []streams.Stream, device, host []byte) {
 			drv.Access(host, true)
-			s[0].Do(on(func(q *cuda.Queue) error { return q.Copy(device, host) }))
+			s[0].Do(cudatest.On(func(q *cuda.Queue) error { return q.Copy(device, host) }))
 			e := s[0].Record()
 			drv.Resume()
 			require.NoError(t, e.Wait(t.Context()))
@@ -145,14 +146,14 @@ func TestRaces(t *testing.T) {
 		}, ""},
 		{"memory of a stream on another one", func(_ *testing.T, _ *fakedriver.Driver, _ *cuda.Device, s []streams.Stream, device, _ []byte) {
 			var mem []byte
-			s[0].Do(on(func(q *cuda.Queue) (err error) { mem, err = q.Alloc(100); return err }))
+			s[0].Do(cudatest.On(func(q *cuda.Queue) (err error) { mem, err = q.Alloc(100); return err }))
 			issued(s[0])
-			s[1].Do(on(func(q *cuda.Queue) error { return q.Copy(device, mem) }))
+			s[1].Do(cudatest.On(func(q *cuda.Queue) error { return q.Copy(device, mem) }))
 			s[0].Wait(s[1].Record())
-			s[0].Do(on(func(q *cuda.Queue) error { return q.Free(mem) }))
+			s[0].Do(cudatest.On(func(q *cuda.Queue) error { return q.Free(mem) }))
 		}, "race: copy"},
 		{"memory that is freed too early", func(_ *testing.T, _ *fakedriver.Driver, _ *cuda.Device, s []streams.Stream, device, _ []byte) {
-			s[0].Do(on(func(q *cuda.Queue) error {
+			s[0].Do(cudatest.On(func(q *cuda.Queue) error {
 				mem, err := q.Alloc(100)
 				return errors.Join(err, q.Free(mem), q.Copy(device, mem))
 			}))
@@ -160,9 +161,9 @@ func TestRaces(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			drv := fakedriver.Open(t)
-			d := open(t, drv, cuda.Options{})
-			device, host := memory(t, d, 100), locked(t, d, 100)
-			s := []streams.Stream{stream(t, d), stream(t, d)}
+			d := cudatest.Open(t, drv, cuda.Options{})
+			device, host := cudatest.Memory(t, d, 100), cudatest.Locked(t, d, 100)
+			s := []streams.Stream{cudatest.Stream(t, d), cudatest.Stream(t, d)}
 			drv.Pause()
 			c.issue(t, drv, d, s, device, host)
 			issued(s[0])
@@ -193,13 +194,13 @@ func issued(s streams.Stream) {
 func TestContextsWaitForEachOther(t *testing.T) {
 	drv := fakedriver.Open(t)
 	drv.Set(fakedriver.DelayUS, 200)
-	primary, own := open(t, drv, cuda.Options{}), open(t, drv, cuda.Options{Context: cuda.Own})
-	a, b := stream(t, primary), stream(t, own)
-	mem, out := memory(t, primary, 64), locked(t, own, 64)
+	primary, own := cudatest.Open(t, drv, cuda.Options{}), cudatest.Open(t, drv, cuda.Options{Context: cuda.Own})
+	a, b := cudatest.Stream(t, primary), cudatest.Stream(t, own)
+	mem, out := cudatest.Memory(t, primary, 64), cudatest.Locked(t, own, 64)
 	for i := range 20 {
-		a.Do(on(func(q *cuda.Queue) error { return q.Fill(mem, byte(i)) }))
+		a.Do(cudatest.On(func(q *cuda.Queue) error { return q.Fill(mem, byte(i)) }))
 		b.Wait(a.Record())
-		b.Do(on(func(q *cuda.Queue) error { return q.Copy(out, mem) }))
+		b.Do(cudatest.On(func(q *cuda.Queue) error { return q.Copy(out, mem) }))
 		a.Wait(b.Record())
 		require.NoError(t, b.Synchronize(t.Context()))
 		require.EqualValues(t, i, out[63])

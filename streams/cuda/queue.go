@@ -2,6 +2,7 @@ package cuda
 
 import (
 	"fmt"
+	"runtime"
 	"unsafe"
 
 	"github.com/planktonml/plankton/internal/accel"
@@ -20,6 +21,7 @@ type Queue struct {
 	params []uintptr        // their addresses
 	spare  [][]byte         // blocks of Free, where the driver has no pools
 	kept   map[*Taps][]byte // weights of Resize on the device
+	kind   uint32           // where pageable has the driver write what it does not need
 }
 
 var (
@@ -55,7 +57,8 @@ func (q *Queue) Record() streams.Event {
 
 // Copy copies src to dst, which have one length. Each may be device memory or
 // page-locked memory, and has to stay as it is until the copy is done. Other
-// host memory works, too, but then the call waits for the copy.
+// host memory works, too, but then the call waits for all work on the queue: the
+// driver may read or write such memory later, and the collector does not know.
 func (q *Queue) Copy(dst, src []byte) error {
 	if len(dst) != len(src) {
 		return fmt.Errorf("cuda: a copy of %d bytes to %d bytes; the lengths must be equal", len(src), len(dst))
@@ -64,7 +67,21 @@ func (q *Queue) Copy(dst, src []byte) error {
 		return nil
 	}
 	d := q.device.driver
-	return d.check("cuMemcpyAsync", invoke(d.memcpyAsync, address(dst), address(src), uintptr(len(dst)), q.handle))
+	// The conversions stand in the calls, where they move what is on a stack.
+	err := d.check("cuMemcpyAsync", invoke(d.memcpyAsync, uintptr(unsafe.Pointer(unsafe.SliceData(dst))), uintptr(unsafe.Pointer(unsafe.SliceData(src))), uintptr(len(dst)), q.handle))
+	if err == nil && (q.pageable(dst) || q.pageable(src)) {
+		err = d.check("cuStreamSynchronize", invoke(d.streamSynchronize, q.handle))
+	}
+	runtime.KeepAlive(dst)
+	runtime.KeepAlive(src)
+	return err
+}
+
+// pageable reports whether memory is the host's and not page-locked. Of such memory
+// the driver knows nothing.
+func (q *Queue) pageable(mem []byte) bool {
+	const memoryType = 2 // CU_POINTER_ATTRIBUTE_MEMORY_TYPE
+	return invoke(q.device.driver.pointerGetAttribute, uintptr(unsafe.Pointer(&q.kind)), memoryType, address(mem)) != codeSuccess
 }
 
 // Fill sets all bytes of device memory.
@@ -146,8 +163,8 @@ func (q *Queue) Alloc(n int) ([]byte, error) {
 		return nil, nil
 	}
 	var p *byte
-	code := invoke(d.driver.memAllocAsync, uintptr(unsafe.Pointer(&p)), uintptr(n), q.handle)
-	if err := d.driver.check("cuMemAllocAsync", code); err != nil {
+	code := invoke(d.driver.memAllocFromPoolAsync, uintptr(unsafe.Pointer(&p)), uintptr(n), d.pool, q.handle)
+	if err := d.driver.check("cuMemAllocFromPoolAsync", code); err != nil {
 		return nil, d.memoryError(memstats.Device, n, err)
 	}
 	d.held.Add(int64(n))
@@ -195,7 +212,7 @@ func (q *Queue) reuse(n int) ([]byte, error) {
 // free ends a queue on which nothing is running.
 func (q *Queue) free() {
 	for _, mem := range q.kept {
-		_ = q.Free(mem) // what fails here has failed before: the context is lost, with its memory
+		q.device.Memory().Free(mem[:cap(mem)])
 	}
 	q.kept = nil
 	for _, mem := range q.spare {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"runtime/debug"
 	"testing"
@@ -13,40 +14,9 @@ import (
 
 	"github.com/planktonml/plankton/streams"
 	"github.com/planktonml/plankton/streams/cuda"
+	"github.com/planktonml/plankton/streams/cuda/cudatest"
 	"github.com/planktonml/plankton/streams/cuda/fakedriver"
 )
-
-// on makes work of a function that uses the queue.
-func on(fn func(q *cuda.Queue) error) func(*streams.Context) error {
-	return func(c *streams.Context) error {
-		q, err := cuda.QueueOf(c)
-		if err != nil {
-			return err
-		}
-		return fn(q)
-	}
-}
-
-// memory returns n bytes of device memory that are freed with the device's test.
-func memory(t testing.TB, d *cuda.Device, n int) []byte {
-	mem, err := d.Memory().Alloc(n)
-	require.NoError(t, err)
-	t.Cleanup(func() { d.Memory().Free(mem) })
-	return mem
-}
-
-func locked(t testing.TB, d *cuda.Device, n int) []byte {
-	mem, err := d.HostMemory().Alloc(n)
-	require.NoError(t, err)
-	t.Cleanup(func() { d.HostMemory().Free(mem) })
-	return mem
-}
-
-func stream(t testing.TB, d *cuda.Device) streams.Stream {
-	s, err := d.NewStream()
-	require.NoError(t, err)
-	return s
-}
 
 // onEachOpen is onEach with one device, which is closed after what the test frees.
 func onEachOpen(t *testing.T, test func(t *testing.T, d *cuda.Device)) {
@@ -60,26 +30,47 @@ func onEachOpen(t *testing.T, test func(t *testing.T, d *cuda.Device)) {
 func TestCopies(t *testing.T) {
 	onEachOpen(t, func(t *testing.T, d *cuda.Device) {
 		const n = 100_000
-		up, down, a, b := locked(t, d, n), locked(t, d, n), memory(t, d, n), memory(t, d, n)
+		up, down, a, b := cudatest.Locked(t, d, n), cudatest.Locked(t, d, n), cudatest.Memory(t, d, n), cudatest.Memory(t, d, n)
 		for i := range up {
 			up[i] = byte(i * i >> 3)
 		}
-		first, second := stream(t, d), stream(t, d)
-		first.Do(on(func(q *cuda.Queue) error { return errors.Join(q.Copy(a, up), q.Copy(b, a), q.Fill(b[n/2:], 9)) }))
+		first, second := cudatest.Stream(t, d), cudatest.Stream(t, d)
+		first.Do(cudatest.On(func(q *cuda.Queue) error { return errors.Join(q.Copy(a, up), q.Copy(b, a), q.Fill(b[n/2:], 9)) }))
 		second.Wait(first.Record())
-		second.Do(on(func(q *cuda.Queue) error { return q.Copy(down, b) }))
+		second.Do(cudatest.On(func(q *cuda.Queue) error { return q.Copy(down, b) }))
 		require.NoError(t, second.Record().Wait(t.Context()))
 		require.Equal(t, up[:n/2], down[:n/2])
 		require.Equal(t, bytes.Repeat([]byte{9}, n/2), down[n/2:])
 
-		heap := make([]byte, n) // ordinary memory: the call waits
-		first.Do(on(func(q *cuda.Queue) error {
-			return errors.Join(q.Copy(a, down), q.Copy(heap, a), q.Copy(nil, nil), q.Fill(nil, 1))
-		}))
+		first.Do(cudatest.On(func(q *cuda.Queue) error { return errors.Join(q.Copy(nil, nil), q.Fill(nil, 1)) }))
 		require.NoError(t, first.Synchronize(t.Context()))
-		require.Equal(t, down, heap)
-		first.Do(on(func(q *cuda.Queue) error { return q.Copy(a[:3], b) }))
+		first.Do(cudatest.On(func(q *cuda.Queue) error { return q.Copy(a[:3], b) }))
 		require.ErrorContains(t, first.Synchronize(t.Context()), "a copy of 100000 bytes to 3 bytes")
+	})
+}
+
+// TestCopiesOfOrdinaryMemory uses memory that is not page-locked as soon as the copy
+// returns, for which the driver need not have waited.
+func TestCopiesOfOrdinaryMemory(t *testing.T) {
+	onEachOpen(t, func(t *testing.T, d *cuda.Device) {
+		mem, s := cudatest.Memory(t, d, 8), cudatest.Stream(t, d)
+		for i := range byte(50) {
+			s.Do(cudatest.On(func(q *cuda.Queue) error {
+				there, back := [8]byte{7: i}, [8]byte{}
+				if err := q.Copy(mem, there[:]); err != nil {
+					return err
+				}
+				there[7]++
+				if err := q.Copy(back[:], mem); err != nil {
+					return err
+				}
+				if back[7] != i {
+					return fmt.Errorf("%d came back as %d", i, back[7])
+				}
+				return nil
+			}))
+		}
+		require.NoError(t, s.Close())
 	})
 }
 
@@ -88,36 +79,43 @@ func TestStreamOrderedMemory(t *testing.T) {
 		drv := fakedriver.Open(t)
 		drv.Set(fakedriver.Pools, pools)
 		drv.Set(fakedriver.DelayUS, 50)
-		d := open(t, drv, cuda.Options{})
-		require.Equal(t, pools == 1, d.Info().Pools)
-		s := stream(t, d)
-		out := locked(t, d, 64)
-		before := drv.Count(fakedriver.Allocations)
-		for i := range 20 {
-			s.Do(on(func(q *cuda.Queue) error {
-				a, err := q.Alloc(64 - i)
-				require.NoError(t, err)
-				b, err := q.Alloc(32)
-				require.NoError(t, err)
-				none, err := q.Alloc(0)
-				require.NoError(t, err)
-				require.Empty(t, none)
-				return errors.Join(q.Fill(a, byte(i)), q.Copy(out[:64-i], a), q.Free(a), q.Free(b), q.Free(none))
-			}))
-			require.NoError(t, s.Synchronize(t.Context()))
-			require.EqualValues(t, i, out[0])
-		}
-		if pools == 0 {
-			require.Equal(t, 2, drv.Count(fakedriver.Allocations)-before, "blocks are used again")
-		}
-		require.NoError(t, s.Close())
+		others := drv.Count(fakedriver.OpenPools)
+		t.Run(fmt.Sprint(pools), func(t *testing.T) { testStreamOrderedMemory(t, drv, pools, others) })
+		require.Equal(t, others, drv.Count(fakedriver.OpenPools), "what was freed does not stay in the process")
 	}
+}
+
+func testStreamOrderedMemory(t *testing.T, drv *fakedriver.Driver, pools, others int) {
+	d := cudatest.Open(t, drv, cuda.Options{})
+	require.Equal(t, pools == 1, d.Info().Pools)
+	require.Equal(t, others+pools, drv.Count(fakedriver.OpenPools))
+	s := cudatest.Stream(t, d)
+	out := cudatest.Locked(t, d, 64)
+	before := drv.Count(fakedriver.Allocations)
+	for i := range 20 {
+		s.Do(cudatest.On(func(q *cuda.Queue) error {
+			a, err := q.Alloc(64 - i)
+			require.NoError(t, err)
+			b, err := q.Alloc(32)
+			require.NoError(t, err)
+			none, err := q.Alloc(0)
+			require.NoError(t, err)
+			require.Empty(t, none)
+			return errors.Join(q.Fill(a, byte(i)), q.Copy(out[:64-i], a), q.Free(a), q.Free(b), q.Free(none))
+		}))
+		require.NoError(t, s.Synchronize(t.Context()))
+		require.EqualValues(t, i, out[0])
+	}
+	if pools == 0 {
+		require.Equal(t, 2, drv.Count(fakedriver.Allocations)-before, "blocks are used again")
+	}
+	require.NoError(t, s.Close())
 }
 
 func TestDeviceMemoryIsOutOfReach(t *testing.T) {
 	drv := fakedriver.Open(t)
-	d := open(t, drv, cuda.Options{})
-	mem := memory(t, d, 10)
+	d := cudatest.Open(t, drv, cuda.Options{})
+	mem := cudatest.Memory(t, d, 10)
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	require.Panics(t, func() { mem[0]++ })
 }
@@ -127,7 +125,7 @@ func TestNotCUDA(t *testing.T) {
 	defer host.Close()
 	s, err := host.NewStream()
 	require.NoError(t, err)
-	s.Do(on(func(*cuda.Queue) error { return nil }))
+	s.Do(cudatest.On(func(*cuda.Queue) error { return nil }))
 	require.ErrorIs(t, s.Synchronize(t.Context()), cuda.ErrNotCUDA)
 	_, err = cuda.QueueOf(nil)
 	require.ErrorIs(t, err, cuda.ErrNotCUDA)
@@ -135,7 +133,7 @@ func TestNotCUDA(t *testing.T) {
 
 func TestGoexitOfWork(t *testing.T) {
 	onEachOpen(t, func(t *testing.T, d *cuda.Device) {
-		s := stream(t, d)
+		s := cudatest.Stream(t, d)
 		s.Do(func(*streams.Context) error { runtime.Goexit(); return nil })
 		var p *streams.PanicError
 		require.ErrorAs(t, s.Synchronize(t.Context()), &p)
@@ -151,8 +149,8 @@ func TestTimes(t *testing.T) {
 	const scale = 10_000
 	drv := fakedriver.Open(t)
 	drv.Set(fakedriver.TimeScale, scale)
-	d := open(t, drv, cuda.Options{})
-	s := stream(t, d)
+	d := cudatest.Open(t, drv, cuda.Options{})
+	s := cudatest.Stream(t, d)
 	var events []streams.Event
 	begin := time.Now()
 	for range 20 {
@@ -172,21 +170,33 @@ func TestTimes(t *testing.T) {
 	require.LessOrEqual(t, all, atMost)
 }
 
-// TestLostContext lets a kernel fail while it runs: everything in the context
-// fails from then on, and nothing hangs.
+// TestLostContext lets a kernel fail while it runs: everything fails from then on,
+// and nothing hangs or counts as held.
 func TestLostContext(t *testing.T) {
 	drv := fakedriver.Open(t)
 	d, err := cuda.OpenWith(0, cuda.Options{Library: drv.Library})
 	require.NoError(t, err)
-	a, s := stream(t, d), stream(t, d)
+	a, s := cudatest.Stream(t, d), cudatest.Stream(t, d)
 	mem, err := d.Memory().Alloc(400)
 	require.NoError(t, err)
 	const illegalAddress = 700
+	a.Do(cudatest.On(func(q *cuda.Queue) error { // what it keeps on the device is lost with it
+		taps := cuda.Taps{N: 1, First: make([]int32, 2), Weight: make([]float32, 2)}
+		return q.Resize(mem[:12], mem[12:24], &cuda.Resize{N: 1, SrcH: 2, SrcW: 2, H: 2, W: 2, C: 3, Rows: taps, Cols: taps})
+	}))
+	require.NoError(t, a.Synchronize(t.Context()))
+	quiet := cudatest.Stream(t, d)
+	drv.Pause()
+	quiet.Do(cudatest.On(func(q *cuda.Queue) error { return q.Fill(mem, 1) }))
+	unseen := quiet.Record() // about which nobody asks before the device is closed
+	issued(quiet)
 	drv.Fail("kernel", illegalAddress, 0)
-	a.Do(on(func(q *cuda.Queue) error {
+	a.Do(cudatest.On(func(q *cuda.Queue) error {
 		return q.OneHot(mem[:40], mem[40:80], mem[80:90], &cuda.OneHot{N: 10, Labels: 1, Classes: 1})
 	}))
 	s.Wait(a.Record())
+	issued(a)
+	drv.Resume()
 	var e *cuda.Error
 	require.ErrorAs(t, s.Record().Wait(t.Context()), &e)
 	require.EqualValues(t, illegalAddress, e.Code)
@@ -197,25 +207,48 @@ func TestLostContext(t *testing.T) {
 	_, err = d.NewStream()
 	require.ErrorAs(t, err, &e)
 	d.Memory().Free(mem)
-	require.ErrorAs(t, d.Close(), &e)
+	err = d.Close()
+	require.ErrorAs(t, err, &e)
+	require.NotErrorIs(t, err, cuda.ErrHeld)
+	told := false
+	unseen.Then(func(err error) { told = errors.As(err, &e) })
+	require.True(t, told, "Close has failed what nobody asked about")
 
-	d, err = cuda.OpenWith(0, cuda.Options{Library: drv.Library}) // a new context
+	_, err = cuda.OpenWith(0, cuda.Options{Library: drv.Library}) // a new context is of no use
+	require.ErrorAs(t, err, &e)
+	drv = fakedriver.Open(t) // a new process is
+	d, err = cuda.OpenWith(0, cuda.Options{Library: drv.Library})
 	require.NoError(t, err)
-	s = stream(t, d)
+	s = cudatest.Stream(t, d)
 	require.NoError(t, s.Synchronize(t.Context()))
 	require.NoError(t, d.Close())
+}
+
+// TestBadAddresses launches kernels on memory that they cannot use as it is.
+func TestBadAddresses(t *testing.T) {
+	drv := fakedriver.Open(t)
+	d, other := cudatest.Open(t, drv, cuda.Options{}), cudatest.Open(t, drv, cuda.Options{Context: cuda.Own})
+	mem, foreign := cudatest.Memory(t, d, 100), cudatest.Memory(t, other, 100)
+	for report, labels := range map[string][]byte{"is not aligned to 4 bytes": mem[41:81], "is no memory of 40 bytes in this context": foreign[:40]} {
+		s := cudatest.Stream(t, d)
+		s.Do(cudatest.On(func(q *cuda.Queue) error {
+			return q.OneHot(mem[:40], labels, mem[90:], &cuda.OneHot{N: 10, Labels: 1, Classes: 1})
+		}))
+		require.ErrorContains(t, s.Close(), "cuLaunchKernel")
+		require.Contains(t, drv.Report(), report)
+	}
 }
 
 // TestSteadyState runs many steps and looks for what grows.
 func TestSteadyState(t *testing.T) {
 	drv := fakedriver.Open(t)
-	d := open(t, drv, cuda.Options{})
-	a, b := stream(t, d), stream(t, d)
-	mem, host := memory(t, d, 4096), locked(t, d, 4096)
+	d := cudatest.Open(t, drv, cuda.Options{})
+	a, b := cudatest.Stream(t, d), cudatest.Stream(t, d)
+	mem, host := cudatest.Memory(t, d, 4096), cudatest.Locked(t, d, 4096)
 	step := func() {
-		a.Do(on(func(q *cuda.Queue) error { return q.Copy(mem, host) }))
+		a.Do(cudatest.On(func(q *cuda.Queue) error { return q.Copy(mem, host) }))
 		b.Wait(a.Record())
-		b.Do(on(func(q *cuda.Queue) error { return q.Fill(mem, 1) }))
+		b.Do(cudatest.On(func(q *cuda.Queue) error { return q.Fill(mem, 1) }))
 		a.Wait(b.Record())
 		require.NoError(t, b.Synchronize(context.Background()))
 	}
@@ -232,10 +265,10 @@ func TestSteadyState(t *testing.T) {
 
 func BenchmarkStream(b *testing.B) {
 	drv := fakedriver.Open(b)
-	d := open(b, drv, cuda.Options{})
-	s, other := stream(b, d), stream(b, d)
-	mem := memory(b, d, 400)
-	launch := on(func(q *cuda.Queue) error {
+	d := cudatest.Open(b, drv, cuda.Options{})
+	s, other := cudatest.Stream(b, d), cudatest.Stream(b, d)
+	mem := cudatest.Memory(b, d, 400)
+	launch := cudatest.On(func(q *cuda.Queue) error {
 		return q.OneHot(mem[:40], mem[40:80], mem[80:90], &cuda.OneHot{N: 10, Labels: 1, Classes: 1})
 	})
 	for name, one := range map[string]func(){

@@ -8,15 +8,16 @@ import (
 
 	"github.com/planktonml/plankton/streams"
 	"github.com/planktonml/plankton/streams/cuda"
+	"github.com/planktonml/plankton/streams/cuda/cudatest"
 )
 
 // TestRecordInsideOfWork lets another stream wait for half of what work launches.
 func TestRecordInsideOfWork(t *testing.T) {
 	onEachOpen(t, func(t *testing.T, d *cuda.Device) {
 		const n = 1 << 16
-		first, second, mem, got := stream(t, d), stream(t, d), memory(t, d, 2*n), locked(t, d, n)
+		first, second, mem, got := cudatest.Stream(t, d), cudatest.Stream(t, d), cudatest.Memory(t, d, 2*n), cudatest.Locked(t, d, n)
 		half := make(chan streams.Event, 1)
-		first.Do(on(func(q *cuda.Queue) error {
+		first.Do(cudatest.On(func(q *cuda.Queue) error {
 			if err := q.Fill(mem[:n], 7); err != nil {
 				return err
 			}
@@ -24,7 +25,7 @@ func TestRecordInsideOfWork(t *testing.T) {
 			return q.Fill(mem[n:], 8)
 		}))
 		second.Wait(<-half)
-		second.Do(on(func(q *cuda.Queue) error { return q.Copy(got, mem[:n]) }))
+		second.Do(cudatest.On(func(q *cuda.Queue) error { return q.Copy(got, mem[:n]) }))
 		require.NoError(t, second.Synchronize(t.Context()))
 		require.NoError(t, first.Synchronize(t.Context()))
 		require.Equal(t, bytes.Repeat([]byte{7}, n), bytes.Clone(got))

@@ -202,15 +202,20 @@ func (s *stream) drain() {
 	s.fail(e.Wait(context.Background()))
 }
 
-// end waits for what was issued and frees what the stream has of the driver.
+// end waits for what was issued and frees what the stream has of the driver. Where
+// the context is lost, events that nobody has waited for fail: later there is nobody
+// to ask.
 func (s *stream) end() {
 	s.drain()
-	if !s.enter() {
-		return
+	inside := s.enter()
+	if inside {
+		s.retire()
 	}
-	s.retire()
+	for _, e := range s.pending {
+		e.fail(s.err)
+	}
 	s.queue.free()
-	if s.own {
+	if inside && s.own {
 		s.fail(s.device.driver.check("cuStreamDestroy_v2", invoke(s.device.driver.streamDestroy, s.raw)))
 	}
 }

@@ -65,6 +65,34 @@ func upsampleH2V2() {
 		}
 		mixNeighbours(Mem{Base: dst, Index: i, Scale: 2}, sums[0], sums[1], sums[2], round8, round7, 4)
 	})
+	upsampleH2V2Short(round8, round7)
+}
+
+// upsampleH2V2Short makes the kernel for a row that fits a register, so that its neighbours
+// are its own samples.
+func upsampleH2V2Short(round8, round7 Mem) {
+	TEXT("upsampleH2V2ShortAVX2", NOSPLIT, "func(dst, near, far *byte)")
+	dst := Load(Param("dst"), GP64())
+	near := Load(Param("near"), GP64())
+	far := Load(Param("far"), GP64())
+	sample := ymm()
+	VPMOVZXBW(Mem{Base: near}, sample)
+	here := triple(sample)
+	VPMOVZXBW(Mem{Base: far}, sample)
+	VPADDW(sample, here, here)
+
+	// Moved by one word across the lanes, the first and the last one repeated.
+	first, last, below, above, before, after := ymm(), ymm(), ymm(), ymm(), ymm(), ymm()
+	VPBROADCASTW(here.AsX(), first)
+	VPERM2I128(Imm(0x02), first, here, below)
+	VPALIGNR(Imm(14), below, here, before)
+	VPERMQ(Imm(0xFF), here, last)
+	VPSHUFLW(Imm(0xFF), last, last)
+	VPERM2I128(Imm(0x21), last, here, above)
+	VPALIGNR(Imm(2), here, above, after)
+	mixNeighbours(Mem{Base: dst}, before, here, after, round8, round7, 4)
+	VZEROUPPER()
+	RET()
 }
 
 func upsampleH2() {

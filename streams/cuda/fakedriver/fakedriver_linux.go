@@ -48,7 +48,7 @@ type Count int
 const (
 	Copies         Count = iota
 	CopiedBytes          // of all copies
-	PageableCopies       // from or to host memory that is not page-locked
+	PageableCopies       // from or to host memory that is not page-locked, for which the fake does not wait
 	Fills
 	Launches
 	Allocations // of memory of any kind
@@ -58,7 +58,8 @@ const (
 	Queries     // of events
 	Uploads     // copies from host memory of any kind to memory of the device
 	UploadedBytes
-	Calls // of functions of the driver
+	Calls     // of functions of the driver
+	OpenPools // of memory: those that are open now
 )
 
 // Driver is the fake driver. There is one per process.
@@ -79,7 +80,7 @@ var build = sync.OnceValues(func() (*Driver, error) {
 		return nil, err
 	}
 	d := &Driver{Library: library, symbols: map[string]uintptr{}}
-	for _, name := range []string{"fakeSet", "fakeCount", "fakeFail", "fakePause", "fakeResume", "fakeAccess", "fakeReport", "fakePicture"} {
+	for _, name := range []string{"fakeSet", "fakeCount", "fakeFail", "fakePause", "fakeResume", "fakeAccess", "fakeReport", "fakePicture", "fakeReset"} {
 		if d.symbols[name], err = purego.Dlsym(handle, name); err != nil {
 			return nil, err
 		}
@@ -102,6 +103,7 @@ func Open(t testing.TB) *Driver {
 	for s, v := range defaults {
 		d.Set(Setting(s), v)
 	}
+	d.call("fakeReset")
 	d.Report() // of a test before
 	t.Cleanup(func() {
 		if text := d.Report(); text != "" {
@@ -188,7 +190,7 @@ func (d *Driver) Count(c Count) int { return int(d.call("fakeCount", uintptr(c))
 
 // Fail lets a call of a function of the driver return an error, after that many
 // calls that do not. The function "kernel" stands for a kernel that fails while it
-// runs: its context is lost then.
+// runs: all calls return its error from then on, until the next Open.
 func (d *Driver) Fail(function string, code, after int) {
 	name := append([]byte(function), 0)
 	d.call("fakeFail", uintptr(unsafe.Pointer(&name[0])), uintptr(code), uintptr(after))

@@ -90,6 +90,43 @@ func TestMistakes(t *testing.T) {
 			require.Equal(f.t, invalidHandle, f.call("cuEventQuery", e))
 		}, "is no event"},
 		{"an event that was never recorded", func(f *fixture) { f.do("cuStreamWaitEvent", f.stream, f.event, 0) }, "never recorded"},
+		{"a destroyed context", func(f *fixture) {
+			var other uintptr
+			f.do("cuCtxCreate_v2", uintptr(unsafe.Pointer(&other)), 0, 0)
+			f.do("cuCtxDestroy_v2", other)
+			require.Equal(f.t, invalidContext, f.call("cuCtxPushCurrent_v2", other))
+		}, "is pushed that was destroyed"},
+		{"times of two contexts", func(f *fixture) {
+			var other, event uintptr
+			var ms float32
+			f.do("cuEventRecord", f.event, f.stream)
+			f.do("cuStreamSynchronize", f.stream)
+			f.do("cuCtxCreate_v2", uintptr(unsafe.Pointer(&other)), 0, 0)
+			f.do("cuEventCreate", uintptr(unsafe.Pointer(&event)), 0)
+			f.do("cuEventRecord", event, 0)
+			f.do("cuStreamSynchronize", 0)
+			require.Equal(f.t, invalidHandle, f.call("cuEventElapsedTime", uintptr(unsafe.Pointer(&ms)), f.event, event))
+			f.do("cuEventDestroy_v2", event)
+			f.do("cuCtxDestroy_v2", other)
+		}, ""},
+		{"a pool that is in use", func(f *fixture) {
+			var pool, p uintptr
+			props := [88 / 4]int32{1, 0, 1, 0}
+			f.do("cuMemPoolCreate", uintptr(unsafe.Pointer(&pool)), uintptr(unsafe.Pointer(&props)))
+			f.do("cuMemAllocFromPoolAsync", uintptr(unsafe.Pointer(&p)), 10, pool, f.stream)
+			f.do("cuMemPoolDestroy", pool)
+			f.do("cuMemFreeAsync", p, f.stream)
+		}, "a pool ends with 1 allocations"},
+		{"writing what is being copied", func(f *fixture) { // from ordinary memory
+			mem := new([64]byte)
+			var pin runtime.Pinner
+			pin.Pin(mem)
+			defer pin.Unpin()
+			f.do("fakePause")
+			f.do("cuMemcpyAsync", f.device, uintptr(unsafe.Pointer(mem)), 64, f.stream)
+			mem[63] = 1
+			f.do("cuStreamSynchronize", f.stream)
+		}, "was written before it was copied"},
 		{"freeing twice", func(f *fixture) {
 			var p uintptr
 			f.do("cuMemAlloc_v2", uintptr(unsafe.Pointer(&p)), 10)

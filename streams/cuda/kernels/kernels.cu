@@ -14,9 +14,8 @@ struct window {
 };
 
 // A thread makes one pixel of the output; blockIdx.z is the sample. Values of
-// channel i become v*scale[i] + bias[i]. What lies outside of the picture is fill;
-// channels that the picture does not have are 0, or fill where the region reaches
-// beyond the picture. planar is 1 for channels, rows, columns; 0 for interleaved.
+// channel i become v*scale[i] + bias[i]. What lies outside of the picture, and
+// channels that the picture does not have, are fill. planar is 1 for channels, rows, columns; 0 for interleaved.
 #define CROP_MIRROR_NORMALIZE(NAME, TYPE, CAST)                                                                          \
 	KERNEL NAME(TYPE *dst, const unsigned char *src, const struct window *windows, int src_h, int src_w, int src_c,   \
 	            int h, int w, int c, int planar, float scale0, float scale1, float scale2, float scale3, float bias0, \
@@ -29,7 +28,6 @@ struct window {
 		const long long plane = (long long)h * w, pixel = (long long)y * w + x;                                   \
 		const int from_y = at.y + y, from_x = at.x + (at.mirror ? w - 1 - x : x);                                 \
 		const int inside = from_y >= 0 && from_y < src_h && from_x >= 0 && from_x < src_w;                        \
-		const int reaches = at.y < 0 || at.x < 0 || at.y + h > src_h || at.x + w > src_w;                         \
 		src += (((long long)blockIdx.z * src_h + (inside ? from_y : 0)) * src_w + (inside ? from_x : 0)) * src_c; \
 		dst += (long long)blockIdx.z * plane * c + (planar ? pixel : pixel * c);                                  \
 		for (i = 0; i < 4; i++) {                                                                                 \
@@ -37,7 +35,7 @@ struct window {
 			if (i >= c) break;                                                                                \
 			if (at.valid) {                                                                                   \
 				if (i < src_c && inside) v = (float)src[i] * scale[i] + bias[i];                          \
-				else if (i < src_c || reaches) v = fill[i];                                               \
+				else v = fill[i];                                                                         \
 			}                                                                                                 \
 			dst[planar ? i * plane : i] = CAST(v);                                                            \
 		}                                                                                                         \

@@ -11,6 +11,7 @@ import (
 
 	"github.com/planktonml/plankton/streams"
 	"github.com/planktonml/plankton/streams/cuda"
+	"github.com/planktonml/plankton/streams/cuda/cudatest"
 	"github.com/planktonml/plankton/streams/cuda/fakedriver"
 	"github.com/planktonml/plankton/streams/cuda/nvjpeg"
 )
@@ -18,9 +19,9 @@ import (
 // TestFormats decodes pictures of several sizes, dense and with room between their
 // rows, into every format.
 func TestFormats(t *testing.T) {
-	drv, d, dec := fake(t)
+	drv, d, dec := cudatest.OpenNVJPEG(t)
 	require.Equal(t, "nvjpeg 12.4.0", dec.Name())
-	s := stream(t, d)
+	s := cudatest.Stream(t, d)
 	formats := map[nvjpeg.Format]struct {
 		channels int
 		planes   [][]int // by plane, which channels
@@ -38,7 +39,7 @@ func TestFormats(t *testing.T) {
 			var want [][]byte
 			for _, j := range files {
 				pitch := j.W*layout.channels + gap
-				p := nvjpeg.Picture{File: j.File, H: j.H, W: j.W, Pixels: memory(t, d, len(layout.planes)*j.H*pitch)}
+				p := nvjpeg.Picture{File: j.File, H: j.H, W: j.W, Pixels: cudatest.Memory(t, d, len(layout.planes)*j.H*pitch)}
 				if gap > 0 {
 					p.Pitch = pitch
 				}
@@ -57,12 +58,12 @@ func TestFormats(t *testing.T) {
 				want = append(want, pixels)
 			}
 			for _, p := range batch {
-				on(s, func(q *cuda.Queue) error { return q.Fill(p.Pixels, 0) })
+				s.Do(cudatest.On(func(q *cuda.Queue) error { return q.Fill(p.Pixels, 0) }))
 			}
 			require.NoError(t, decode(t, s, dec, format, batch))
 			for i, p := range batch {
 				require.NoError(t, p.Err)
-				require.Equal(t, want[i], download(t, s, p.Pixels), "format %d, gap %d, picture %d", format, gap, i)
+				require.Equal(t, want[i], cudatest.Download(t, s, p.Pixels), "format %d, gap %d, picture %d", format, gap, i)
 			}
 		}
 	}
@@ -70,7 +71,7 @@ func TestFormats(t *testing.T) {
 
 // TestInfo reads headers without decoding.
 func TestInfo(t *testing.T) {
-	drv, _, dec := fake(t)
+	drv, _, dec := cudatest.OpenNVJPEG(t)
 	info, err := dec.Info(file(t, drv, 3, 5, 1).File)
 	require.NoError(t, err)
 	require.Equal(t, nvjpeg.Info{H: 3, W: 5, Components: 3}, info)
@@ -84,10 +85,10 @@ func TestInfo(t *testing.T) {
 // a third one behind an event. A reader without its wait is found.
 func TestOrder(t *testing.T) {
 	const batches, size = 12, 6 * 4 * 3
-	drv, d, dec := fake(t)
-	decoders := []streams.Stream{stream(t, d), stream(t, d)}
-	reader := stream(t, d)
-	all := memory(t, d, batches*3*size)
+	drv, d, dec := cudatest.OpenNVJPEG(t)
+	decoders := []streams.Stream{cudatest.Stream(t, d), cudatest.Stream(t, d)}
+	reader := cudatest.Stream(t, d)
+	all := cudatest.Memory(t, d, batches*3*size)
 	got, err := d.HostMemory().Alloc(len(all))
 	require.NoError(t, err)
 	defer d.HostMemory().Free(got)
@@ -100,9 +101,9 @@ func TestOrder(t *testing.T) {
 			want = append(want, j.RGB...)
 		}
 		s := decoders[i%2]
-		on(s, func(q *cuda.Queue) error { return dec.Decode(q, nvjpeg.RGB, batch) })
+		s.Do(cudatest.On(func(q *cuda.Queue) error { return dec.Decode(q, nvjpeg.RGB, batch) }))
 		reader.Wait(s.Record())
-		on(reader, func(q *cuda.Queue) error { return q.Copy(got[i*3*size:][:3*size], all[i*3*size:][:3*size]) })
+		reader.Do(cudatest.On(func(q *cuda.Queue) error { return q.Copy(got[i*3*size:][:3*size], all[i*3*size:][:3*size]) }))
 	}
 	require.NoError(t, reader.Synchronize(t.Context()))
 	require.Equal(t, want, slices.Clone(got))
@@ -112,13 +113,13 @@ func TestOrder(t *testing.T) {
 	batch := []nvjpeg.Picture{{File: j.File, H: 6, W: 4, Pixels: all[:size]}}
 	drv.Pause()
 	launched := make(chan error)
-	on(decoders[0], func(q *cuda.Queue) error {
+	decoders[0].Do(cudatest.On(func(q *cuda.Queue) error {
 		err := dec.Decode(q, nvjpeg.RGB, batch)
 		launched <- err
 		return err
-	})
+	}))
 	require.NoError(t, <-launched)
-	on(reader, func(q *cuda.Queue) error { return q.Copy(got[:size], all[:size]) })
+	reader.Do(cudatest.On(func(q *cuda.Queue) error { return q.Copy(got[:size], all[:size]) }))
 	drv.Resume()
 	require.NoError(t, reader.Synchronize(t.Context()))
 	require.NoError(t, decoders[0].Synchronize(t.Context()))
@@ -127,8 +128,8 @@ func TestOrder(t *testing.T) {
 
 // TestBadFiles names the files that cannot be decoded and decodes the others.
 func TestBadFiles(t *testing.T) {
-	drv, d, dec := fake(t)
-	s := stream(t, d)
+	drv, d, dec := cudatest.OpenNVJPEG(t)
+	s := cudatest.Stream(t, d)
 	good := file(t, drv, 4, 4, 1)
 	declare := func(seed, status, inBatch int) []byte {
 		j := file(t, drv, 4, 4, seed)
@@ -154,14 +155,14 @@ func TestBadFiles(t *testing.T) {
 		for at := range 3 {
 			batch := make([]nvjpeg.Picture, 3)
 			for i := range batch {
-				batch[i] = nvjpeg.Picture{File: good.File, H: 4, W: 4, Pixels: memory(t, d, 4*4*3), Err: errors.New("of a batch before")}
+				batch[i] = nvjpeg.Picture{File: good.File, H: 4, W: 4, Pixels: cudatest.Memory(t, d, 4*4*3), Err: errors.New("of a batch before")}
 			}
 			batch[at].File = c.file
 			require.NoError(t, decode(t, s, dec, nvjpeg.RGB, batch), name)
 			for i, p := range batch {
 				if i != at {
 					require.NoError(t, p.Err, name)
-					require.Equal(t, good.RGB, download(t, s, p.Pixels), "%s at %d: picture %d", name, at, i)
+					require.Equal(t, good.RGB, cudatest.Download(t, s, p.Pixels), "%s at %d: picture %d", name, at, i)
 					continue
 				}
 				switch want := c.err.(type) {
@@ -181,22 +182,22 @@ func TestBadFiles(t *testing.T) {
 	drv.Fail("nvjpegDecode", 6, 0)
 	defer drv.Fail("nvjpegDecode", 0, 0)
 	for range 2 {
-		require.NoError(t, decode(t, s, dec, nvjpeg.RGB, slices.Repeat([]nvjpeg.Picture{{File: good.File, H: 4, W: 4, Pixels: memory(t, d, 4*4*3)}}, 3)))
+		require.NoError(t, decode(t, s, dec, nvjpeg.RGB, slices.Repeat([]nvjpeg.Picture{{File: good.File, H: 4, W: 4, Pixels: cudatest.Memory(t, d, 4*4*3)}}, 3)))
 	}
 }
 
 // TestCloseWaits closes a decoder whose work the GPU has not begun.
 func TestCloseWaits(t *testing.T) {
-	drv, d, dec := fake(t)
-	s := stream(t, d)
+	drv, d, dec := cudatest.OpenNVJPEG(t)
+	s := cudatest.Stream(t, d)
 	j := file(t, drv, 4, 4, 1)
-	batch := []nvjpeg.Picture{{File: j.File, H: 4, W: 4, Pixels: memory(t, d, 4*4*3)}}
+	batch := []nvjpeg.Picture{{File: j.File, H: 4, W: 4, Pixels: cudatest.Memory(t, d, 4*4*3)}}
 	drv.Pause()
 	launched, closed := make(chan error), make(chan error)
-	on(s, func(q *cuda.Queue) error {
+	s.Do(cudatest.On(func(q *cuda.Queue) error {
 		launched <- dec.Decode(q, nvjpeg.RGB, batch)
 		return nil
-	})
+	}))
 	require.NoError(t, <-launched)
 	go func() { closed <- dec.Close() }()
 	select {
@@ -206,17 +207,17 @@ func TestCloseWaits(t *testing.T) {
 		drv.Resume()
 		require.NoError(t, <-closed)
 	}
-	require.Equal(t, j.RGB, download(t, s, batch[0].Pixels))
+	require.Equal(t, j.RGB, cudatest.Download(t, s, batch[0].Pixels))
 }
 
 // TestFailures lets every function of the library fail once. The decoder goes on
 // afterwards.
 func TestFailures(t *testing.T) {
 	const failed, allocator = 6, 5
-	drv, d, dec := fake(t)
-	s := stream(t, d)
+	drv, d, dec := cudatest.OpenNVJPEG(t)
+	s := cudatest.Stream(t, d)
 	j := file(t, drv, 4, 4, 1)
-	batch := []nvjpeg.Picture{{File: j.File, H: 4, W: 4, Pixels: memory(t, d, 4*4*3)}}
+	batch := []nvjpeg.Picture{{File: j.File, H: 4, W: 4, Pixels: cudatest.Memory(t, d, 4*4*3)}}
 	for _, function := range []string{"nvjpegJpegStateCreate", "nvjpegGetImageInfo", "nvjpegDecodeBatchedInitialize", "nvjpegDecodeBatched", "nvjpegDecode"} {
 		for status, memory := range map[int]bool{failed: false, allocator: true} {
 			t.Run(fmt.Sprint(function, status), func(t *testing.T) {
@@ -228,7 +229,7 @@ func TestFailures(t *testing.T) {
 					c = []nvjpeg.Picture{{File: j.File, H: 4, W: 4, Pixels: batch[0].Pixels}}
 				}
 				drv.Fail(function, status, 0)
-				fresh := stream(t, d) // with states of its own
+				fresh := cudatest.Stream(t, d) // with states of its own
 				err := decode(t, fresh, dec, nvjpeg.RGB, c)
 				var e *nvjpeg.Error
 				require.ErrorAs(t, err, &e)
@@ -239,7 +240,7 @@ func TestFailures(t *testing.T) {
 				}
 				require.NoError(t, decode(t, s, dec, nvjpeg.RGB, batch))
 				require.NoError(t, batch[0].Err)
-				require.Equal(t, j.RGB, download(t, s, batch[0].Pixels))
+				require.Equal(t, j.RGB, cudatest.Download(t, s, batch[0].Pixels))
 			})
 		}
 	}
@@ -251,25 +252,25 @@ func TestFailures(t *testing.T) {
 // TestOutOfMemory lets the library want more than there is. What was decoded before
 // stays.
 func TestOutOfMemory(t *testing.T) {
-	drv, d, dec := fake(t)
-	s := stream(t, d)
+	drv, d, dec := cudatest.OpenNVJPEG(t)
+	s := cudatest.Stream(t, d)
 	small, large := file(t, drv, 4, 4, 1), file(t, drv, 100, 100, 2)
-	before := []nvjpeg.Picture{{File: small.File, H: 4, W: 4, Pixels: memory(t, d, 4*4*3)}}
-	after := []nvjpeg.Picture{{File: large.File, H: 100, W: 100, Pixels: memory(t, d, 100*100*3)}}
+	before := []nvjpeg.Picture{{File: small.File, H: 4, W: 4, Pixels: cudatest.Memory(t, d, 4*4*3)}}
+	after := []nvjpeg.Picture{{File: large.File, H: 100, W: 100, Pixels: cudatest.Memory(t, d, 100*100*3)}}
 	require.NoError(t, decode(t, s, dec, nvjpeg.RGB, before))
 	drv.Set(fakedriver.HostMemory, 1000)
 	require.ErrorIs(t, decode(t, s, dec, nvjpeg.RGB, after), cuda.ErrMemory)
-	require.Equal(t, small.RGB, download(t, s, before[0].Pixels))
+	require.Equal(t, small.RGB, cudatest.Download(t, s, before[0].Pixels))
 	drv.Set(fakedriver.HostMemory, 1<<20)
 	require.NoError(t, decode(t, s, dec, nvjpeg.RGB, after))
-	require.Equal(t, large.RGB, download(t, s, after[0].Pixels))
+	require.Equal(t, large.RGB, cudatest.Download(t, s, after[0].Pixels))
 }
 
 func TestMistakes(t *testing.T) {
-	drv, d, dec := fake(t)
-	s := stream(t, d)
+	drv, d, dec := cudatest.OpenNVJPEG(t)
+	s := cudatest.Stream(t, d)
 	j := file(t, drv, 4, 4, 1)
-	mem := memory(t, d, 4*4*3)
+	mem := cudatest.Memory(t, d, 4*4*3)
 	for want, p := range map[string]nvjpeg.Picture{
 		"picture 0 of 4×4 pixels has 47 bytes of memory": {File: j.File, H: 4, W: 4, Pixels: mem[:47]},
 		"11 from row to row":                             {File: j.File, H: 4, W: 4, Pixels: mem, Pitch: 11},
@@ -297,7 +298,7 @@ func TestMistakes(t *testing.T) {
 
 // TestNoLibrary says what is missing and where it was looked for.
 func TestNoLibrary(t *testing.T) {
-	_, d, _ := fake(t)
+	_, d, _ := cudatest.OpenNVJPEG(t)
 	_, err := nvjpeg.Open(d, nvjpeg.Options{Library: "libnvjpeg-is-not-here.so"})
 	require.ErrorIs(t, err, nvjpeg.ErrNoNVJPEG)
 	require.ErrorContains(t, err, "libnvjpeg-is-not-here.so cannot be opened")

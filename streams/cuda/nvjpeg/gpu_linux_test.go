@@ -13,6 +13,7 @@ import (
 
 	"github.com/planktonml/plankton/internal/jpeg"
 	"github.com/planktonml/plankton/streams/cuda"
+	"github.com/planktonml/plankton/streams/cuda/cudatest"
 	"github.com/planktonml/plankton/streams/cuda/nvjpeg"
 )
 
@@ -20,11 +21,7 @@ import (
 // package internal/jpeg has to the bit. PLANKTON_CUDA=1 makes it a failure that there
 // is no GPU.
 func TestPixelsOnAGPU(t *testing.T) {
-	d, err := cuda.Open(0)
-	if os.Getenv("PLANKTON_CUDA") == "" && (errors.Is(err, cuda.ErrNoDriver) || errors.Is(err, cuda.ErrNoDevice)) {
-		t.Skip(err)
-	}
-	require.NoError(t, err)
+	d := cudatest.OpenGPU(t, cuda.Options{})
 	t.Cleanup(func() { require.NoError(t, d.Close()) })
 	for _, backend := range []nvjpeg.Backend{nvjpeg.Default, nvjpeg.Hybrid, nvjpeg.GPUHybrid} {
 		dec, err := nvjpeg.Open(d, nvjpeg.Options{Backend: backend})
@@ -87,7 +84,7 @@ func comparePixels(t *testing.T, d *cuda.Device, dec *nvjpeg.Decoder) {
 		names, want = append(names, name), append(want, pixels)
 		full = append(full, h.Components == 1 || h.Sampling[0] == h.Sampling[1] && h.Sampling[0] == h.Sampling[2])
 	}
-	s := stream(t, d)
+	s := cudatest.Stream(t, d)
 	require.NoError(t, decode(t, s, dec, nvjpeg.RGB, batch))
 	for i, p := range batch {
 		if errors.Is(p.Err, errors.ErrUnsupported) {
@@ -96,7 +93,7 @@ func comparePixels(t *testing.T, d *cuda.Device, dec *nvjpeg.Decoder) {
 		}
 		require.NoError(t, p.Err, names[i])
 		largest, sum := 0, 0
-		for k, v := range download(t, s, p.Pixels) {
+		for k, v := range cudatest.Download(t, s, p.Pixels) {
 			diff := int(v) - int(want[i][k])
 			diff = max(diff, -diff)
 			largest, sum = max(largest, diff), sum+diff

@@ -10,7 +10,7 @@ static __thread int depth;
 
 context *current(CUresult *bad) {
 	context *c = depth ? stack[depth - 1] : 0;
-	*bad = !c || !c->live ? INVALID_CONTEXT : c->lost;
+	*bad = !c || !c->live ? INVALID_CONTEXT : lost;
 	if (!c || !c->live) complain("a call on a thread with no current context");
 	return *bad ? 0 : c;
 }
@@ -82,13 +82,14 @@ static context *make(int device) {
 static void end(context *c) {
 	c->live = 0;
 	streams_of_context_end(c);
-	if (c->lost) memory_of_context_end(c); // nobody can free it any more
-	else if (c->streams || c->events || c->modules || memory_of_context(c))
+	if (!lost && (c->streams || c->events || c->modules || memory_of_context(c)))
 		complain("a context ends with %d streams, %d events, %d modules and %zu bytes of memory", c->streams, c->events, c->modules, memory_of_context(c));
+	memory_of_context_end(c);
 }
 
 CUresult cuCtxCreate_v2(context **p, unsigned flags, int device) {
 	ENTER();
+	if (lost) LEAVE(lost);
 	if (flags || device < 0 || device >= settings[DEVICES]) LEAVE(INVALID_VALUE);
 	if (depth == MAXDEPTH) LEAVE(OUT_OF_MEMORY);
 	*p = stack[depth++] = make(device);
@@ -105,6 +106,7 @@ CUresult cuCtxDestroy_v2(context *c) {
 
 CUresult cuDevicePrimaryCtxRetain(context **p, int device) {
 	ENTER();
+	if (lost) LEAVE(lost);
 	if (device < 0 || device >= settings[DEVICES] || device >= MAXDEVICES) LEAVE(INVALID_DEVICE);
 	if (!retained[device]++) {
 		primary[device] = make(device);
@@ -123,8 +125,9 @@ CUresult cuDevicePrimaryCtxRelease_v2(int device) {
 
 CUresult cuCtxPushCurrent_v2(context *c) {
 	ENTER();
+	if (c && !c->live) complain("a context is pushed that was destroyed");
 	if (!c || !c->live) LEAVE(INVALID_CONTEXT);
-	if (c->lost) LEAVE(c->lost);
+	if (lost) LEAVE(lost);
 	if (depth == MAXDEPTH) {
 		complain("contexts are pushed and not popped");
 		LEAVE(INVALID_VALUE);
@@ -181,8 +184,11 @@ CUresult cuGetErrorName(CUresult r, const char **name) {
 	NAME(NOT_FOUND);
 	NAME(NOT_READY);
 	NAME(ILLEGAL_ADDRESS);
+	NAME(MISALIGNED_ADDRESS);
 	NAME(LAUNCH_FAILED);
 	NAME(NOT_SUPPORTED);
+	case 221: *name = "CUDA_ERROR_JIT_COMPILER_NOT_FOUND"; return SUCCESS;
+	case 223: *name = "CUDA_ERROR_JIT_COMPILATION_DISABLED"; return SUCCESS;
 	case NO_BINARY: *name = "CUDA_ERROR_NO_BINARY_FOR_GPU"; return SUCCESS;
 	case UNSUPPORTED_PTX: *name = "CUDA_ERROR_UNSUPPORTED_PTX_VERSION"; return SUCCESS;
 	}

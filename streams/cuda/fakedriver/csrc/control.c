@@ -8,6 +8,7 @@ long counts[NCOUNTS];
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 int initialised, paused;
+CUresult lost;
 
 static char *report;
 static size_t report_length;
@@ -44,6 +45,13 @@ long nanoseconds(void) {
 	struct timespec t;
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return t.tv_sec * 1000000000l + t.tv_nsec;
+}
+
+// fakeReset makes the process a new one as far as a kernel that failed goes.
+void fakeReset(void) {
+	pthread_mutex_lock(&lock);
+	lost = SUCCESS;
+	pthread_mutex_unlock(&lock);
 }
 
 void fakeSet(int setting, long value) {

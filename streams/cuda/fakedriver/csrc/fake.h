@@ -29,6 +29,7 @@ enum {
 	NOT_FOUND = 500,
 	NOT_READY = 600,
 	ILLEGAL_ADDRESS = 700,
+	MISALIGNED_ADDRESS = 716,
 	LAUNCH_FAILED = 719,
 	NOT_SUPPORTED = 801,
 };
@@ -40,12 +41,15 @@ enum { DRIVER_VERSION, DEVICES, CAPABILITY, MEMORY, HOST_MEMORY, POOLS, DELAY_US
 extern long settings[NSETTINGS];
 
 // Counts of what was done.
-enum { COPIES, COPIED_BYTES, PAGEABLE_COPIES, FILLS, LAUNCHES, ALLOCATIONS, EVENTS, RECORDS, WAITS, QUERIES, UPLOADS, UPLOADED_BYTES, CALLS, NCOUNTS };
+enum { COPIES, COPIED_BYTES, PAGEABLE_COPIES, FILLS, LAUNCHES, ALLOCATIONS, EVENTS, RECORDS, WAITS, QUERIES, UPLOADS, UPLOADED_BYTES, CALLS, OPEN_POOLS, NCOUNTS };
 extern long counts[NCOUNTS];
 
 extern pthread_mutex_t lock;
 extern pthread_cond_t changed; // something that somebody may wait for has happened
 extern int initialised, paused;
+// lost is the error that every call returns since a kernel failed, in whatever
+// context: a process does not come back from that.
+extern CUresult lost;
 
 // complain adds a line to the report: a race, or a mistake that hardware would
 // punish at some other time.
@@ -82,6 +86,9 @@ void join(clock_vector *into, const clock_vector *from);
 
 // memory.c
 typedef struct access_record access_record;
+typedef struct pool {
+	int device, live, allocations;
+} pool;
 typedef struct memory {
 	struct memory *next;
 	uint64_t base; // address that the program sees
@@ -91,6 +98,7 @@ typedef struct memory {
 	int freed;     // in the order of a stream: 1 issued, 2 reached
 	int users;     // operations that are queued or running
 	struct context *context;
+	pool *pool; // that it is of, or 0
 	access_record *accesses;
 	int naccesses, room;
 } memory;
@@ -105,7 +113,6 @@ void memory_of_context_end(struct context *c);
 // context.c
 typedef struct context {
 	int device, live, primary;
-	CUresult lost; // the error that every call returns since a kernel failed
 	struct stream *null;
 	int streams, events, modules; // that live
 } context;

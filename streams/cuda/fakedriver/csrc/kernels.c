@@ -69,14 +69,18 @@ const fake_kernel *kernel_named(const char *name) {
 	return 0;
 }
 
-// buffer declares that argument i is memory of size bytes, and makes its address
-// that of the contents.
-static CUresult buffer(operation *o, stream *s, int i, size_t size, int write) {
+// buffer declares that argument i is memory of size bytes, in elements of the given
+// size, and makes its address that of the contents.
+static CUresult buffer(operation *o, stream *s, int i, size_t size, int element, int write) {
 	launch *l = o->extra;
 	memory *m = memory_at(l->argument[i], size);
-	if (!m) {
-		complain("%s: argument %d is no memory of %zu bytes", o->what, i, size);
+	if (!m || (m->kind == 'd' && m->context != s->context)) {
+		complain("%s: argument %d is no memory of %zu bytes in this context", o->what, i, size);
 		return ILLEGAL_ADDRESS;
+	}
+	if (l->argument[i] % element) {
+		complain("%s: argument %d is not aligned to %d bytes", o->what, i, element);
+		return MISALIGNED_ADDRESS;
 	}
 	use(o, s, l->argument[i], size, write);
 	l->argument[i] = (uint64_t)m->bytes + (l->argument[i] - m->base);
@@ -85,32 +89,33 @@ static CUresult buffer(operation *o, stream *s, int i, size_t size, int write) {
 
 CUresult kernel_uses(const fake_kernel *k, operation *o, stream *s, const unsigned grid[3]) {
 	launch *l = o->extra;
+	const int pixel = strstr(k->name, "uint8") ? 1 : 4;
 	size_t n = grid[2], size[4];
-	int last = 3;
+	int last = 3, element[4] = {4, 4, 4, 4};
 	if (strstr(k->name, "crop_mirror")) {
-		size[0] = n * INT(6) * INT(7) * INT(8) * (strstr(k->name, "uint8") ? 1 : 4);
-		size[1] = n * INT(3) * INT(4) * INT(5);
+		size[0] = n * INT(6) * INT(7) * INT(8) * (element[0] = pixel);
+		size[1] = n * INT(3) * INT(4) * INT(5) * (element[1] = 1);
 		size[2] = n * sizeof(struct window);
 	} else if (strstr(k->name, "resize_rows")) {
 		last = 4;
 		size[0] = n * INT(6) * INT(9) * INT(8) * 4;
-		size[1] = n * INT(6) * INT(7) * INT(8) * (strstr(k->name, "uint8") ? 1 : 4);
+		size[1] = n * INT(6) * INT(7) * INT(8) * (element[1] = pixel);
 		size[2] = 4ul * INT(9);
 		size[3] = 4ul * INT(9) * INT(4);
 	} else if (strstr(k->name, "resize_columns")) {
 		last = 4;
-		size[0] = n * INT(7) * INT(6) * (strstr(k->name, "uint8") ? 1 : 4);
+		size[0] = n * INT(7) * INT(6) * (element[0] = pixel);
 		size[1] = n * INT(5) * INT(6) * 4;
 		size[2] = 4ul * INT(7);
 		size[3] = 4ul * INT(7) * INT(4);
 	} else {
 		size_t labels = l->argument[3] / INT(5);
 		size[0] = l->argument[3] * 4;
-		size[1] = labels * (strstr(k->name, "int64") ? 8 : 4);
-		size[2] = labels / INT(4);
+		size[1] = labels * (element[1] = strstr(k->name, "int64") ? 8 : 4);
+		size[2] = labels / INT(4) * (element[2] = 1);
 	}
 	for (int i = last - 1; i >= 0; i--) {
-		CUresult bad = buffer(o, s, i, size[i], i == 0);
+		CUresult bad = buffer(o, s, i, size[i], element[i], i == 0);
 		if (bad) return bad;
 	}
 	return SUCCESS;

@@ -67,7 +67,7 @@ size_t memory_of_context(context *c) {
 void memory_of_context_end(context *c) {
 	for (memory *m = memories, *next; m; m = next) {
 		next = m->next;
-		if (m->context == c) memory_drop(m);
+		if (m->context == c && (!m->pool || lost)) memory_drop(m); // memory of a pool is of no context
 	}
 }
 
@@ -110,6 +110,7 @@ void memory_drop(memory *m) {
 			*p = m->next;
 			break;
 		}
+	if (m->pool) m->pool->allocations--;
 	if (m->mapped) munmap(m->bytes, m->mapped);
 	free(m->accesses);
 	free(m);
@@ -195,26 +196,54 @@ CUresult cuMemGetInfo_v2(size_t *unused, size_t *total) {
 	LEAVE(SUCCESS);
 }
 
-CUresult cuDeviceGetDefaultMemPool(uint64_t *pool, int device) {
+CUresult cuMemPoolCreate(pool **p, const int *props) {
 	ENTER();
-	*pool = 0x9001 + device;
-	LEAVE(settings[POOLS] ? SUCCESS : NOT_SUPPORTED);
+	if (!settings[POOLS]) LEAVE(NOT_SUPPORTED);
+	// Pinned memory, not for other processes, on a device; the rest of the 88 bytes is 0.
+	if (props[0] != 1 || props[1] || props[2] != 1 || props[3] < 0 || props[3] >= settings[DEVICES]) LEAVE(INVALID_VALUE);
+	for (int i = 4; i < 88 / 4; i++)
+		if (props[i]) LEAVE(INVALID_VALUE);
+	*p = calloc(1, sizeof **p); // which stays, so that a stale one is known
+	(*p)->device = props[3];
+	(*p)->live = 1;
+	counts[OPEN_POOLS]++;
+	LEAVE(SUCCESS);
 }
 
-CUresult cuMemPoolSetAttribute(uint64_t pool, int attribute, void *value) {
+CUresult cuMemPoolDestroy(pool *p) {
 	ENTER();
-	LEAVE(settings[POOLS] && pool >= 0x9001 && attribute == 4 && value ? SUCCESS : INVALID_VALUE);
+	if (!p->live) LEAVE(INVALID_VALUE);
+	if (p->allocations && !lost) complain("a pool ends with %d allocations", p->allocations);
+	p->live = 0;
+	counts[OPEN_POOLS]--;
+	LEAVE(SUCCESS);
 }
 
-CUresult cuMemAllocAsync(uint64_t *p, size_t size, uint64_t handle) {
+CUresult cuMemPoolSetAttribute(pool *p, int attribute, void *value) {
+	ENTER();
+	LEAVE(p->live && attribute == 4 && value ? SUCCESS : INVALID_VALUE);
+}
+
+// The driver knows the memory that it has allocated or registered.
+CUresult cuPointerGetAttribute(void *value, int attribute, uint64_t p) {
+	ENTER();
+	CURRENT(c);
+	memory *m = memory_at(p, 1);
+	if (attribute != 2 || !m) LEAVE(INVALID_VALUE);
+	*(unsigned *)value = m->kind == 'd' || m->kind == 'm' ? 2 : 1; // of the device, of the host
+	LEAVE(SUCCESS);
+}
+
+CUresult cuMemAllocFromPoolAsync(uint64_t *p, size_t size, pool *from, uint64_t handle) {
 	ENTER();
 	CURRENT(c);
 	stream *s = stream_of(handle, c);
 	if (!s) LEAVE(INVALID_HANDLE);
-	if (!size) LEAVE(INVALID_VALUE);
-	if (!settings[POOLS]) LEAVE(NOT_SUPPORTED);
+	if (!size || !from->live || from->device != c->device) LEAVE(INVALID_VALUE);
 	memory *m = allocate(c, 'd', size);
 	if (!m) LEAVE(OUT_OF_MEMORY);
+	m->pool = from;
+	from->allocations++;
 	operation *o = begin(s, __func__);
 	use(o, s, m->base, size, 1); // who is not ordered after it must not use the memory
 	push(s, o);

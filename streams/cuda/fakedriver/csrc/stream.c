@@ -51,9 +51,9 @@ static void step(stream *s, unsigned *seed) {
 		o->mark->time = nanoseconds() * settings[TIME_SCALE];
 		break;
 	case WORK:
-		if (s->context->lost) break;
-		if (!strncmp(o->what, "kernel", 6)) s->context->lost = injected("kernel");
-		if (s->context->lost || !o->run) break;
+		if (lost) break;
+		if (!strncmp(o->what, "kernel", 6)) lost = injected("kernel");
+		if (lost || !o->run) break;
 		s->busy = 1;
 		pthread_mutex_unlock(&lock);
 		if (settings[DELAY_US]) usleep(rand_r(seed) % settings[DELAY_US]);
@@ -248,7 +248,7 @@ CUresult cuStreamSynchronize(uint64_t handle) {
 	stream *s = stream_of(handle, c);
 	if (!s) LEAVE(INVALID_HANDLE);
 	drain(s);
-	LEAVE(c->lost);
+	LEAVE(lost);
 }
 
 CUresult cuStreamQuery(uint64_t handle) {
@@ -266,7 +266,7 @@ CUresult cuCtxSynchronize(void) {
 	CURRENT(c);
 	for (int i = 1; i < MAXSTREAMS; i++)
 		if (streams[i] && streams[i]->live && streams[i]->context == c) drain(streams[i]);
-	LEAVE(c->lost);
+	LEAVE(lost);
 }
 
 CUresult cuEventCreate(uint64_t *p, unsigned flags) {
@@ -320,10 +320,10 @@ CUresult cuStreamWaitEvent(uint64_t on, uint64_t handle, unsigned flags) {
 	LEAVE(SUCCESS);
 }
 
-static CUresult reached(event *e, context *c) {
+static CUresult reached(event *e) {
 	if (e->mark && !e->mark->done) return NOT_READY;
 	if (e->mark) join(&host_clock, &e->mark->clock);
-	return c->lost;
+	return lost;
 }
 
 CUresult cuEventQuery(uint64_t handle) {
@@ -332,7 +332,7 @@ CUresult cuEventQuery(uint64_t handle) {
 	event *e = event_of(handle);
 	if (!e) LEAVE(INVALID_HANDLE);
 	counts[QUERIES]++;
-	LEAVE(reached(e, c));
+	LEAVE(reached(e));
 }
 
 CUresult cuEventSynchronize(uint64_t handle) {
@@ -342,19 +342,19 @@ CUresult cuEventSynchronize(uint64_t handle) {
 	if (!e) LEAVE(INVALID_HANDLE);
 	paused = 0;
 	pthread_cond_broadcast(&changed);
-	while (reached(e, c) == NOT_READY) {
+	while (reached(e) == NOT_READY) {
 		pthread_cond_wait(&changed, &lock);
 		e = event_of(handle); // the table may have moved
 		if (!e) LEAVE(INVALID_HANDLE);
 	}
-	LEAVE(c->lost);
+	LEAVE(lost);
 }
 
 CUresult cuEventElapsedTime(float *ms, uint64_t from, uint64_t to) {
 	ENTER();
 	CURRENT(c);
 	event *a = event_of(from), *b = event_of(to);
-	if (!a || !b || !a->mark || !b->mark || a->untimed || b->untimed) LEAVE(INVALID_HANDLE);
+	if (!a || !b || !a->mark || !b->mark || a->untimed || b->untimed || a->context != b->context) LEAVE(INVALID_HANDLE);
 	if (!a->mark->done || !b->mark->done) LEAVE(NOT_READY);
 	*ms = (b->mark->time - a->mark->time) / 1e6;
 	LEAVE(SUCCESS);
@@ -363,6 +363,16 @@ CUresult cuEventElapsedTime(float *ms, uint64_t from, uint64_t to) {
 static void do_copy(operation *o) { memmove(o->dst, o->src, o->size); }
 static void do_fill(operation *o) { memset(o->dst, o->value, o->size); }
 
+// do_pageable_copy copies from host memory that is not page-locked: extra is what it
+// held when the copy was issued.
+static void do_pageable_copy(operation *o) {
+	if (memcmp(o->extra, o->src, o->size)) {
+		pthread_mutex_lock(&lock);
+		complain("host memory that is not page-locked was written before it was copied");
+		pthread_mutex_unlock(&lock);
+	}
+	do_copy(o);
+}
 
 typedef struct {
 	fake_run *run;
@@ -379,8 +389,9 @@ static int on_device(const memory *m) { return m && (m->kind == 'd' || m->kind =
 
 static char *contents(memory *m, uint64_t address) { return m ? m->bytes + (address - m->base) : (char *)address; }
 
-// copy issues a copy on s, and waits for it where somebody asks for that or the
-// driver would: host memory that is not page-locked.
+// copy issues a copy on s, and waits for it where somebody asks for that. The driver
+// may wait for a copy from or to host memory that is not page-locked, too, but need
+// not, so the fake does not.
 static CUresult copy(stream *s, uint64_t dst, uint64_t src, size_t size, int wait) {
 	memory *to = memory_at(dst, size), *from = memory_at(src, size);
 	if (!to && memory_at(dst, 1)) return INVALID_VALUE;
@@ -398,11 +409,12 @@ static CUresult copy(stream *s, uint64_t dst, uint64_t src, size_t size, int wai
 	o->dst = contents(to, dst);
 	o->src = contents(from, src);
 	o->size = size;
-	push(s, o);
-	if (!to || !from) {
-		counts[PAGEABLE_COPIES]++;
-		wait = 1;
+	counts[PAGEABLE_COPIES] += !to || !from;
+	if (!from) {
+		o->run = do_pageable_copy;
+		o->extra = memcpy(malloc(size), (const char *)src, size);
 	}
+	push(s, o);
 	if (wait) drain(s);
 	return SUCCESS;
 }

@@ -1,7 +1,7 @@
-// cuBLAS for tests, on the fake driver: handles, which work in the context in which
-// they were made, and the product of matrices.
+// cuBLAS on the fake driver: handles, which work in the context in which they were
+// made, and the product of matrices.
 #include <stdlib.h>
-#include "../csrc/launch.h"
+#include "launch.h"
 
 enum { INVALID_VALUE = 7, EXECUTION_FAILED = 13 };
 
