@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/planktonml/plankton/internal/workload"
-	"github.com/planktonml/plankton/iterator"
 	"github.com/planktonml/plankton/pipeline"
 )
 
@@ -28,25 +27,22 @@ func TestWarmLoadersAllocateNothing(t *testing.T) {
 	}
 	for _, name := range []string{"train", "eval", "cifar"} {
 		for _, exact := range []bool{false, true} {
-			p, err := workload.New(workload.Config{
-				Name: name, Data: dir, Size: 32, World: 1, Shuffle: true,
-				Options: pipeline.Options{BatchSize: batchSize, Workers: 1, Seed: 1, ExactRGB: exact},
-			})
-			require.NoError(t, err)
-			l, err := iterator.New(iterator.Options{}, p)
-			require.NoError(t, err)
-			next, stop := iter.Pull2(l.Epochs(t.Context(), 1<<30))
-			step := func() {
-				if _, err, _ := next(); err != nil {
-					panic(err)
+			t.Run(fmt.Sprintf("%s, exact RGB %t", name, exact), func(t *testing.T) {
+				l := open(t, workload.Config{
+					Name: name, Data: dir, Size: 32, Options: pipeline.Options{BatchSize: batchSize, Workers: 1, ExactRGB: exact},
+				})
+				next, stop := iter.Pull2(l.Epochs(t.Context(), 1<<30))
+				defer stop()
+				step := func() {
+					if _, err, _ := next(); err != nil {
+						panic(err)
+					}
 				}
-			}
-			for range 20 {
-				step()
-			}
-			require.Zero(t, testing.AllocsPerRun(20, step), "%s, exact RGB %t", name, exact)
-			stop()
-			require.NoError(t, l.Close())
+				for range 20 {
+					step()
+				}
+				require.Zero(t, testing.AllocsPerRun(20, step))
+			})
 		}
 	}
 }

@@ -17,20 +17,10 @@ import (
 // tuned one's share of the best fixed one.
 func BenchmarkAutotune(b *testing.B) {
 	dir := data(b, "imagenet-sample")
-	open := func(workers int, tune *pipeline.Autotune) *iterator.Loader {
-		p, err := workload.New(workload.Config{
-			Name: "train", Data: dir, Size: 224, World: 1, Shuffle: true,
-			Options: pipeline.Options{BatchSize: batchSize, Seed: 1, Workers: workers, Autotune: tune},
+	train := func(workers int, tune *pipeline.Autotune) *iterator.Loader {
+		return open(b, workload.Config{
+			Name: "train", Data: dir, Size: 224, Options: pipeline.Options{BatchSize: batchSize, Workers: workers, Autotune: tune},
 		})
-		if err != nil {
-			b.Fatal(err)
-		}
-		l, err := iterator.New(iterator.Options{}, p)
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.Cleanup(func() { l.Close() })
-		return l
 	}
 	// spin uses batches for so long and returns how many samples there were, and
 	// the time.
@@ -49,13 +39,13 @@ func BenchmarkAutotune(b *testing.B) {
 		}
 		return samples, time.Since(began)
 	}
-	tuned := open(1, &pipeline.Autotune{})
+	tuned := train(1, &pipeline.Autotune{})
 	spin(tuned, 10*time.Second)
 	setting := tuned.Stats().Pipelines[0]
 	names := []string{"tuned", "1-worker", "2-workers", "3-workers", "4-workers"}
 	loaders := []*iterator.Loader{tuned}
 	for n := 1; n <= 4; n++ {
-		loaders = append(loaders, open(n, nil))
+		loaders = append(loaders, train(n, nil))
 		spin(loaders[n], 200*time.Millisecond)
 	}
 	var samples [5]int

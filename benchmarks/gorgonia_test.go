@@ -9,7 +9,6 @@ import (
 
 	"github.com/planktonml/plankton/gorgoniaplugin"
 	"github.com/planktonml/plankton/internal/workload"
-	"github.com/planktonml/plankton/iterator"
 	"github.com/planktonml/plankton/pipeline"
 	"github.com/planktonml/plankton/pipeline/ops"
 	"github.com/planktonml/plankton/pipeline/readers"
@@ -52,17 +51,7 @@ func (s *step) run(b *testing.B) {
 // order, without the last batch. Its preparation of the data is not counted.
 func BenchmarkGorgonia(b *testing.B) {
 	b.Run("feed", func(b *testing.B) {
-		p, err := workload.New(workload.Config{
-			Name: "mnist", Data: data(b, "mnist"), World: 1, Shuffle: true, Options: pipeline.Options{BatchSize: batchSize, Seed: 1},
-		})
-		if err != nil {
-			b.Fatal(err)
-		}
-		l, err := iterator.New(iterator.Options{}, p)
-		if err != nil {
-			b.Fatal(err)
-		}
-		defer l.Close()
+		l := open(b, workload.Config{Name: "mnist", Data: data(b, "mnist"), Options: pipeline.Options{BatchSize: batchSize}})
 		g := gorgonia.NewGraph()
 		feed, err := gorgoniaplugin.New(g, l, gorgoniaplugin.Unmasked()) // the short batch's rows are zero in y
 		if err != nil {
@@ -134,12 +123,7 @@ func wholeMNIST(b *testing.B) (x, y *tensor.Dense) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	l, err := iterator.New(iterator.Options{}, p)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer l.Close()
-	for batch, err := range l.Epoch(b.Context()) {
+	for batch, err := range loaderOf(b, p).Epoch(b.Context()) {
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -4,6 +4,8 @@ import (
 	"os"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/planktonml/plankton/internal/datatest"
 	"github.com/planktonml/plankton/internal/workload"
 	"github.com/planktonml/plankton/iterator"
@@ -22,31 +24,27 @@ func data(b *testing.B, name string) string {
 	return dir
 }
 
-// loader returns a warm loader of a workload: one epoch has been read.
-func loader(b *testing.B, name, dir string, exact bool) *iterator.Loader {
-	b.Helper()
-	p, err := workload.New(workload.Config{
-		Name: name, Data: data(b, dir), Size: 224, World: 1, Shuffle: true,
-		Options: pipeline.Options{BatchSize: batchSize, Seed: 1, ExactRGB: exact},
-	})
-	if err != nil {
-		b.Fatal(err)
-	}
+// open returns a loader of a workload, shuffled, for one rank. It is closed when the
+// test ends.
+func open(tb testing.TB, c workload.Config) *iterator.Loader {
+	tb.Helper()
+	c.World, c.Shuffle, c.Options.Seed = 1, true, 1
+	p, err := workload.New(c)
+	require.NoError(tb, err)
+	return loaderOf(tb, p)
+}
+
+// loaderOf returns a loader of a pipeline, which is closed when the test ends.
+func loaderOf(tb testing.TB, p *pipeline.Pipeline) *iterator.Loader {
+	tb.Helper()
 	l, err := iterator.New(iterator.Options{}, p)
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { l.Close() })
-	for _, err := range l.Epoch(b.Context()) {
-		if err != nil {
-			b.Fatal(err)
-		}
-	}
+	require.NoError(tb, err)
+	tb.Cleanup(func() { require.NoError(tb, l.Close()) })
 	return l
 }
 
-// drain runs body on batches until b.N samples were seen.
-func drain(b *testing.B, l *iterator.Loader, body func(*iterator.Batch)) {
+// drain takes batches until b.N samples were seen.
+func drain(b *testing.B, l *iterator.Loader) {
 	b.Helper()
 	b.ReportAllocs()
 	b.ResetTimer()
@@ -56,7 +54,6 @@ func drain(b *testing.B, l *iterator.Loader, body func(*iterator.Batch)) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			body(batch)
 			if seen += batch.NumValid(); seen >= b.N {
 				break
 			}
@@ -77,7 +74,13 @@ func BenchmarkLoader(b *testing.B) {
 		{"mnist", "mnist", "mnist", false},
 	} {
 		b.Run(w.name, func(b *testing.B) {
-			drain(b, loader(b, w.workload, w.dir, w.exact), func(*iterator.Batch) {})
+			l := open(b, workload.Config{
+				Name: w.workload, Data: data(b, w.dir), Size: 224, Options: pipeline.Options{BatchSize: batchSize, ExactRGB: w.exact},
+			})
+			for _, err := range l.Epoch(b.Context()) { // until everything is warm
+				require.NoError(b, err)
+			}
+			drain(b, l)
 		})
 	}
 }

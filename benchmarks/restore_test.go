@@ -33,12 +33,7 @@ func billionLoader(b *testing.B, ranks int) *iterator.Loader {
 	if err != nil {
 		b.Fatal(err)
 	}
-	l, err := iterator.New(iterator.Options{}, p)
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { l.Close() })
-	return l
+	return loaderOf(b, p)
 }
 
 // BenchmarkRestore restores a state, from its stored form to the first batch of

@@ -16,7 +16,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/planktonml/plankton/internal/workload"
-	"github.com/planktonml/plankton/iterator"
 	"github.com/planktonml/plankton/pipeline"
 )
 
@@ -43,13 +42,7 @@ func TestSoak(t *testing.T) {
 	default:
 		dir = filepath.Join(root, "imagenet-sample")
 	}
-	p, err := workload.New(workload.Config{
-		Name: "train", Data: dir, Size: size, World: 1, Shuffle: true, Options: pipeline.Options{BatchSize: batch, Workers: workers, Seed: 1},
-	})
-	require.NoError(t, err)
-	loader, err := iterator.New(iterator.Options{}, p)
-	require.NoError(t, err)
-	defer loader.Close()
+	loader := open(t, workload.Config{Name: "train", Data: dir, Size: size, Options: pipeline.Options{BatchSize: batch, Workers: workers}})
 
 	type held struct {
 		goroutines, files int
@@ -58,7 +51,7 @@ func TestSoak(t *testing.T) {
 	hold := func() held {
 		files, err := os.ReadDir("/proc/self/fd")
 		require.NoError(t, err)
-		return held{runtime.NumGoroutine(), len(files), p.Memory().Live}
+		return held{runtime.NumGoroutine(), len(files), loader.Pipelines()[0].Memory().Live}
 	}
 	var resident [4][]int64
 	var ends [4]held
@@ -69,10 +62,6 @@ func TestSoak(t *testing.T) {
 			if b.Step()+1 < int64(loader.Len()) {
 				continue
 			}
-			// A training step allocates, so the garbage of a program with one is collected
-			// often. A loader alone leaves the scratch memory that larger samples have
-			// replaced to a collector that waits for the heap to double.
-			runtime.GC()
 			resident[quarter] = append(resident[quarter], residentBytes(t))
 			if len(resident[quarter]) == epochs {
 				break // which parks the workers

@@ -4,12 +4,15 @@ package gorgoniaplugin_test
 
 import (
 	"context"
+	"errors"
 	"math"
+	"runtime/debug"
 	"testing"
 	"unsafe"
 
 	"github.com/planktonml/plankton/gorgoniaplugin"
 	"github.com/planktonml/plankton/iterator"
+	"github.com/planktonml/plankton/memstats"
 	"github.com/planktonml/plankton/pipeline"
 	"github.com/planktonml/plankton/pipeline/ops"
 	"github.com/planktonml/plankton/pipeline/readers"
@@ -23,17 +26,7 @@ import (
 func TestBatchesAreReadOnTheGPU(t *testing.T) {
 	drv := fakedriver.Open(t)
 	drv.Set(fakedriver.DelayUS, 200)
-	f, vm, got, want := attached(t, gpuLoader(t, 2, uploaded(40, 1)))
-	require.Equal(t, []gorgoniaplugin.Placement{{Node: "x"}}, f.Placements())
-	steps := 0
-	for b, err := range f.Epochs(t.Context(), 5) {
-		require.NoError(t, err)
-		require.NoError(t, vm.RunAll())
-		require.Equal(t, want(rowsOf(b, 1)), (*got).Data(), "step %d of epoch %d", b.Step(), b.Epoch())
-		vm.Reset()
-		steps++
-	}
-	require.Equal(t, 50, steps)
+	readBatches(t)
 }
 
 // A run uploads the weights, which are on the host, and not the batch, which was
@@ -189,9 +182,58 @@ func TestMachineIsClosedBeforeTheFeed(t *testing.T) {
 		require.ErrorIs(t, err, gorgoniaplugin.ErrMachineClosed)
 	}
 	require.Error(t, f.Attach(vm))
+	require.Contains(t, drv.Report(), "a context ends with")
 	require.ErrorIs(t, f.Close(), gorgoniaplugin.ErrMachineClosed)
 	require.NoError(t, f.Close())
-	require.Contains(t, drv.Report(), "a context ends with")
+	require.Empty(t, drv.Report(), "nobody uses a context that was destroyed")
+}
+
+// Workers write page-locked memory ahead, and must not fault when the machine is
+// closed too early.
+func TestPageLockedMemoryOutlivesTheMachine(t *testing.T) {
+	drv := fakedriver.Open(t)
+	x, _ := dataset(8, 1)
+	l := gpuLoader(t, 1, func(g *pipeline.Graph) {
+		v := readers.Slices(g, readers.SlicesOptions{}, readers.Rows(x, features))[0]
+		g.Output("locked", v)
+		g.Output("x", ops.ToDevice(g, v))
+	})
+	g := gorgonia.NewGraph()
+	f, err := gorgoniaplugin.New(g, l, gorgoniaplugin.Outputs("x"))
+	require.NoError(t, err)
+	layer(f.Node("x"))
+	vm := machine(t, g)
+	require.NoError(t, f.Attach(vm))
+	for b, err := range f.Epoch(t.Context()) {
+		require.NoError(t, err)
+		require.Positive(t, l.Pipelines()[0].MemoryOf(memstats.PageLocked).Live)
+		b.Retain()
+		closeMachine(t, vm)
+		require.Contains(t, drv.Report(), "a context ends with")
+		defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+		b.Float32s("locked")[0]++
+		b.Release()
+		break
+	}
+	require.ErrorIs(t, f.Close(), gorgoniaplugin.ErrMachineClosed)
+}
+
+// What fails on the engine's thread ends it, in Gorgonia. Attach does not wait for
+// it then, nor does it end the thread itself.
+func TestAttachToAMachineThatHasFailed(t *testing.T) {
+	drv := fakedriver.Open(t)
+	f, vm, _, _ := attached(t, gpuLoader(t, 1, uploaded(12, 1)))
+	drv.Fail("cuCtxSetCurrent", 999, 0)
+	require.ErrorContains(t, f.Attach(vm), "cuBLAS cannot be opened in the machine's context")
+	require.NoError(t, f.Attach(vm))
+	require.Equal(t, 3, drain(t, f))
+
+	oh := errors.New("oh")
+	require.ErrorIs(t, vm.(gorgonia.CUDAMachine).Contexts()[0].Do(func() error { return oh }), oh)
+	require.ErrorIs(t, f.Attach(vm), gorgoniaplugin.ErrMachineFailed)
+	require.ErrorIs(t, f.Attach(vm), gorgoniaplugin.ErrMachineFailed)
+	require.NoError(t, f.Close())
+	gorgoniaplugin.Revive(vm) // or its Close waits for ever
 }
 
 func TestMemoryOfTheGPURunsOut(t *testing.T) {

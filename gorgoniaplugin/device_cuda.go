@@ -28,9 +28,14 @@ func Device() streams.Device { return &device{} }
 // device is a GPU in the context of a machine that does not exist yet when the
 // pipeline is built: a machine is made from the graph, the graph's nodes from the
 // pipeline.
+//
+// Its page-locked memory is of the process's primary context, and as good in the
+// machine's: the pipeline's workers write it, and must be able to after the machine
+// was closed, which takes the memory of its context with it.
 type device struct {
 	mu    sync.Mutex
-	gpu   *cuda.Device // nil until a feed is attached
+	gpu   *cuda.Device // in the machine's context; nil until a feed is attached
+	host  *cuda.Device // in the primary context
 	users int          // feeds
 }
 
@@ -53,7 +58,11 @@ func (d *device) open(vm gorgonia.CUDAMachine) error {
 		if err != nil {
 			return err
 		}
-		d.gpu = gpu
+		host, err := cuda.OpenWith(0, cuda.Options{})
+		if err != nil {
+			return errors.Join(err, gpu.Close())
+		}
+		d.gpu, d.host = gpu, host
 	}
 	if d.gpu.Context() != context {
 		return fmt.Errorf("gorgoniaplugin: the pipeline's device is in use with another machine: %w: give every pipeline a Device of its own", ErrBusy)
@@ -69,18 +78,31 @@ func (d *device) release() error {
 	if d.users--; d.users > 0 {
 		return nil
 	}
-	err := d.gpu.Close()
-	d.gpu = nil
+	err := errors.Join(d.gpu.Close(), d.host.Close())
+	d.gpu, d.host = nil, nil
 	return err
 }
 
+// abandon says that the machine was closed, and with it the context.
+func (d *device) abandon() {
+	if gpu, err := d.opened(); err == nil {
+		gpu.Abandon()
+	}
+}
+
 func (d *device) opened() (*cuda.Device, error) {
+	gpu, _, err := d.both()
+	return gpu, err
+}
+
+// both returns the devices in the machine's context and in the primary one.
+func (d *device) both() (gpu, host *cuda.Device, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.gpu == nil {
-		return nil, ErrNotAttached
+		return nil, nil, ErrNotAttached
 	}
-	return d.gpu, nil
+	return d.gpu, d.host, nil
 }
 
 // do calls fn with the machine's context current.
@@ -123,26 +145,30 @@ func (d *device) NewStream() (streams.Stream, error) {
 // Close does nothing: Feed.Close ends the device.
 func (d *device) Close() error { return nil }
 
-func (d *device) Memory() memstats.Allocator { return allocator{d, (*cuda.Device).Memory} }
+func (d *device) Memory() memstats.Allocator {
+	return allocator{d, func(gpu, _ *cuda.Device) memstats.Allocator { return gpu.Memory() }}
+}
 
-func (d *device) HostMemory() memstats.Allocator { return allocator{d, (*cuda.Device).HostMemory} }
+func (d *device) HostMemory() memstats.Allocator {
+	return allocator{d, func(_, host *cuda.Device) memstats.Allocator { return host.HostMemory() }}
+}
 
-// allocator is one of the device's, once that is open.
+// allocator is one of the devices', once they are open.
 type allocator struct {
 	device *device
-	of     func(*cuda.Device) memstats.Allocator
+	of     func(gpu, host *cuda.Device) memstats.Allocator
 }
 
 func (a allocator) Alloc(n int) ([]byte, error) {
-	gpu, err := a.device.opened()
+	gpu, host, err := a.device.both()
 	if err != nil {
 		return nil, err
 	}
-	return a.of(gpu).Alloc(n)
+	return a.of(gpu, host).Alloc(n)
 }
 
 func (a allocator) Free(mem []byte) {
-	if gpu, err := a.device.opened(); err == nil {
-		a.of(gpu).Free(mem)
+	if gpu, host, err := a.device.both(); err == nil {
+		a.of(gpu, host).Free(mem)
 	}
 }

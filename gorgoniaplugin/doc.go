@@ -44,13 +44,17 @@
 // What is different on a GPU:
 //
 //   - Feed.Close closes the loader, too, whose batches are in the machine's memory,
-//     those retained included. It must come before the machine's Close, or fails with
-//     ErrMachineClosed.
+//     those retained included (see pipeline.Batch). It must come before the machine's
+//     Close, or fails with ErrMachineClosed: the batches are gone with the machine
+//     then, and the feed leaves its context alone.
 //   - A node that shows a batch there cannot be looked at: the bytes of its Value and
 //     those of Batch.Bytes are out of reach for the host. Between bodies there is no
 //     batch, whatever its Value says, and RunAll fails with ErrNoBatch.
 //   - Attach takes one machine, for good.
 //   - Bind takes nodes of another feed for outputs that are there, no inputs.
+//   - After an error of the driver or of cuBLAS the machine computes nothing more on the
+//     GPU: Attach fails with ErrMachineFailed, and the machine's own Close does not return,
+//     since Gorgonia waits there for a goroutine that has ended.
 //   - NewTapeMachine and VM.Close make calls of the driver that belong together on
 //     whatever thread they are on: call them between runtime.LockOSThread and
 //     UnlockOSThread.

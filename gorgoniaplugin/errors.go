@@ -22,6 +22,9 @@ var (
 	// ErrMachineClosed is the use of a feed after its machine was closed, when the
 	// batches are on the GPU: they were in its memory.
 	ErrMachineClosed = errors.New("gorgoniaplugin: the machine was closed before the feed: close the feed first")
+	// ErrMachineFailed is a feed attached to a machine that computes no more on the GPU:
+	// something has failed there, as a RunAll or an Attach before has told.
+	ErrMachineFailed = errors.New("gorgoniaplugin: the machine's engine has ended, since the driver or cuBLAS has failed: make another machine, or start the program again where that fails, too")
 	// ErrClosed is the use of a feed or its loader after Close.
 	ErrClosed = iterator.ErrClosed
 	// ErrBusy is a loop inside another one over the same feed or loader.

@@ -105,10 +105,7 @@ func TestUseAfterClose(t *testing.T) {
 	f, vm, _ := newFeed(t, newLoader(t, batchOf4, drop, numbered(8, 0)))
 	require.NoError(t, f.Close())
 	require.NoError(t, f.Close())
-	for b, err := range f.Epoch(context.Background()) {
-		require.Nil(t, b)
-		require.ErrorIs(t, err, gorgoniaplugin.ErrClosed)
-	}
+	require.ErrorIs(t, onlyError(t, f), gorgoniaplugin.ErrClosed)
 	require.ErrorIs(t, f.Attach(vm), gorgoniaplugin.ErrClosed)
 }
 
@@ -116,10 +113,7 @@ func TestLoaderIsClosed(t *testing.T) {
 	l := newLoader(t, batchOf4, drop, numbered(8, 0))
 	f, _, _ := newFeed(t, l)
 	require.NoError(t, l.Close())
-	for b, err := range f.Epoch(context.Background()) {
-		require.Nil(t, b)
-		require.ErrorIs(t, err, gorgoniaplugin.ErrClosed)
-	}
+	require.ErrorIs(t, onlyError(t, f), gorgoniaplugin.ErrClosed)
 }
 
 func TestRetainedBatchOutlivesTheBody(t *testing.T) {

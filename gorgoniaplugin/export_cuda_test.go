@@ -16,6 +16,9 @@ func OnHost(op gorgonia.Op, of tensor.Dtype, kernels ...string) string {
 	return r.onHost(op, of)
 }
 
+// Revive starts the thread of a machine's engine again, which has ended.
+func Revive(vm gorgonia.VM) { go vm.(gorgonia.CUDAMachine).Engines()[0].Run() }
+
 // Forget lets a feed forget its machine, so that it does not wait for it, until
 // the result is called.
 func Forget(f *Feed) (remember func()) {

@@ -119,6 +119,18 @@ func requireZeros(t testing.TB, nodes ...*gorgonia.Node) {
 	}
 }
 
+// onlyError returns the error that is all that a loop yields.
+func onlyError(t testing.TB, f *gorgoniaplugin.Feed) (only error) {
+	t.Helper()
+	n := 0
+	for b, err := range f.Epoch(context.Background()) {
+		require.Nil(t, b)
+		n, only = n+1, err
+	}
+	require.Equal(t, 1, n)
+	return only
+}
+
 // drain takes the rest of an epoch and returns how many batches it had.
 func drain(t testing.TB, f *gorgoniaplugin.Feed) int {
 	t.Helper()

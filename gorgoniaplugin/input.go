@@ -122,7 +122,6 @@ func (in *input) enter() {
 		in.showing = in.source.current()
 		return
 	}
-	in.before = nil
 	if !in.bound() {
 		in.before = in.node.Value()
 	}

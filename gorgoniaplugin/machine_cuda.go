@@ -5,6 +5,8 @@ package gorgoniaplugin
 import (
 	"errors"
 	"fmt"
+	"reflect"
+	"time"
 	"unsafe"
 
 	"gorgonia.org/cu"
@@ -66,7 +68,7 @@ func (m *machine) attach(f *Feed, vm gorgonia.VM) ([]Placement, error) {
 // to the context in which it was made, so there is a new one.
 func giveContext(vm gorgonia.CUDAMachine) error {
 	c, blas := contextOf(vm), vm.Engines()[0].BLASContext()
-	if err := c.Do(func() error {
+	if err := onEngine(vm, func() error {
 		if err := blas.Close(); err != nil {
 			return err
 		}
@@ -78,6 +80,50 @@ func giveContext(vm gorgonia.CUDAMachine) error {
 		return fmt.Errorf("gorgoniaplugin: cuBLAS cannot be opened in the machine's context: %w", err)
 	}
 	return nil
+}
+
+// onEngine calls fn on the thread of the machine's engine. Gorgonia ends that thread
+// when something on it fails, and lets wait for ever who asks it for something
+// afterwards; then this takes fn back and returns ErrMachineFailed.
+func onEngine(vm gorgonia.CUDAMachine, fn func() error) (err error) {
+	c, done := contextOf(vm), make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = c.Do(func() error {
+			err = fn() // of which the engine does not know, so it goes on
+			return nil
+		})
+	}()
+	look := time.NewTicker(10 * time.Millisecond)
+	defer look.Stop()
+	for {
+		select {
+		case <-done:
+			return err
+		case <-look.C:
+			if !failed(vm) {
+				continue
+			}
+			select {
+			case <-done:
+				return err
+			case <-c.Work():
+				c.ErrChan() <- nil
+				<-done
+				return ErrMachineFailed
+			}
+		}
+	}
+}
+
+// failed reports whether the machine's engine has ended with an error, of which
+// Gorgonia tells nobody.
+func failed(vm gorgonia.CUDAMachine) bool {
+	e := &vm.Engines()[0]
+	e.Lock()
+	defer e.Unlock()
+	err := reflect.ValueOf(e).Elem().FieldByName("err")
+	return err.IsValid() && !err.IsNil()
 }
 
 // open reports whether a machine works on the GPU and has not been closed.
@@ -131,6 +177,13 @@ func (m *machine) check() error {
 // finish waits until the machine has done what it has issued: all of it goes to
 // the context's default stream. The batch's memory can then be written again. Most
 // runs end with a copy to the host, after which nothing is left to wait for.
+//
+// The host waits, here and in the pipeline before it hands a batch over, where the
+// streams could wait for each other's events. That would gain nothing: a run begins with
+// copies from the host, of the weights if of nothing else, for which Gorgonia waits
+// on the default stream, so the host would stand there instead. And it would cost that
+// a batch is over when its loop's body is: an upload that fails has to be known before the body,
+// and Reset and Close would find batches that nobody holds and that are still read.
 func (m *machine) finish() {
 	if m.vm != nil && m.check() == nil {
 		m.err = m.device.do(cu.NoStream.Synchronize)
@@ -142,6 +195,9 @@ func (m *machine) finish() {
 func (m *machine) close(f *Feed) error {
 	if m.vm == nil {
 		return nil
+	}
+	if !open(m.vm) {
+		m.device.abandon()
 	}
 	err := m.check()
 	err = errors.Join(err, f.loader.Close())

@@ -7,6 +7,7 @@ import (
 	"github.com/planktonml/plankton/gorgoniaplugin"
 	"github.com/planktonml/plankton/iterator"
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/ops"
 	"github.com/planktonml/plankton/pipeline/readers"
 	"github.com/stretchr/testify/require"
 	"gorgonia.org/gorgonia"
@@ -14,7 +15,8 @@ import (
 )
 
 // mixed defines outputs of all kinds: "x" float32 of 5, "label" int64,
-// "wide" and "taken" float64 and float32 numbers, "bytes" uint8, "pictures" ragged.
+// "wide" and "taken" float64 and float32 numbers, "bytes" uint8, "pictures" ragged,
+// "empty" of no numbers.
 func mixed(g *pipeline.Graph) {
 	x, label := dataset(8, 0)
 	v := readers.Slices(g, readers.SlicesOptions{}, readers.Rows(x, features), readers.Rows(label),
@@ -22,6 +24,11 @@ func mixed(g *pipeline.Graph) {
 	for i, name := range []string{"x", "label", "wide", "bytes", "pictures", "taken"} {
 		g.Output(name, v[i])
 	}
+	none := pipeline.Spec{DType: pipeline.Float32, Shape: []int{0}}
+	g.Output("empty", ops.Func(g, ops.FuncOptions{Outputs: []pipeline.Spec{none}}, func(_ *pipeline.Sample, _, out []*pipeline.Tensor) error {
+		_, err := out[0].Resize(0)
+		return err
+	}, v[0])[0])
 }
 
 // input makes an input node.
@@ -41,6 +48,7 @@ func TestNewRefuses(t *testing.T) {
 		{"bytes", option(gorgoniaplugin.Outputs("x", "bytes")), "bytes", "uint8 2×3, but Gorgonia computes with float32 and float64: cast"},
 		{"ragged", option(gorgoniaplugin.Outputs("pictures")), "pictures", "resize"},
 		{"no such output", option(gorgoniaplugin.Outputs("x", "z")), "z", `no such output; it has ["x"`},
+		{"empty", option(gorgoniaplugin.Outputs("empty")), "empty", "its samples are empty (float32 0)"},
 		{"node of this name", option(gorgoniaplugin.Outputs("x", "taken")), "taken", "use Bind"},
 		{"labels elsewhere", option(gorgoniaplugin.Outputs("x"), gorgoniaplugin.LabelsMasked("y")), "y", "no such output"},
 		{"labels that are numbers", option(gorgoniaplugin.Outputs("wide"), gorgoniaplugin.LabelsMasked("wide")), "wide", "one-hot"},
@@ -96,10 +104,21 @@ func TestBindRefuses(t *testing.T) {
 			require.ErrorAs(t, err, &bind)
 			require.Equal(t, c.output, bind.Output)
 			require.Equal(t, c.node, bind.Node)
+			if c.node != "" {
+				require.ErrorContains(t, err, `node "`+c.node+`"`)
+			}
 		})
 	}
 	_, err := gorgoniaplugin.Bind(newLoader(t, batchOf4, drop, mixed), map[string]*gorgonia.Node{"pictures": x})
 	require.ErrorIs(t, err, gorgoniaplugin.ErrRagged)
+}
+
+func TestNewRefusesWeightsThatDoNotFit(t *testing.T) {
+	g := gorgonia.NewGraph()
+	w := input(g, "w", tensor.Float32, 5)
+	_, err := gorgoniaplugin.New(g, newLoader(t, batchOf4, drop, numbered(8, 0)), gorgoniaplugin.WithWeights(w))
+	require.EqualError(t, err, `gorgoniaplugin: node "w": the node has shape (5), but (4) is what the batches have`)
+	require.Equal(t, gorgonia.Nodes{w}, g.AllNodes(), "the graph must stay as it was")
 }
 
 func TestArgumentsThatAreMissing(t *testing.T) {
@@ -117,10 +136,7 @@ func TestArgumentsThatAreMissing(t *testing.T) {
 	f, err := gorgoniaplugin.New(g, l)
 	require.NoError(t, err)
 	require.ErrorContains(t, f.Attach(nil), "no machine")
-	for b, err := range f.Epoch(context.Background()) {
-		require.Nil(t, b)
-		require.ErrorIs(t, err, gorgoniaplugin.ErrNotAttached)
-	}
+	require.ErrorIs(t, onlyError(t, f), gorgoniaplugin.ErrNotAttached)
 	require.PanicsWithError(t, `gorgoniaplugin: output "z": the feed has no node for it; it has ["x" "y"]`, func() { f.Node("z") })
 }
 

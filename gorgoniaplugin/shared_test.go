@@ -133,10 +133,7 @@ func TestLoopInsideALoopOverTheSameFeedOrLoader(t *testing.T) {
 	for b, err := range f.Epoch(context.Background()) {
 		require.NoError(t, err)
 		for _, inner := range []*gorgoniaplugin.Feed{f, other} {
-			for b, err := range inner.Epoch(context.Background()) {
-				require.Nil(t, b)
-				require.ErrorIs(t, err, gorgoniaplugin.ErrBusy)
-			}
+			require.ErrorIs(t, onlyError(t, inner), gorgoniaplugin.ErrBusy)
 		}
 		require.ErrorIs(t, f.Close(), gorgoniaplugin.ErrBusy)
 		require.ErrorIs(t, f.Attach(vm), gorgoniaplugin.ErrBusy)
@@ -144,6 +141,50 @@ func TestLoopInsideALoopOverTheSameFeedOrLoader(t *testing.T) {
 		steps++
 	}
 	require.Equal(t, 3, steps)
+}
+
+// A network for single samples, on a graph of its own, shares the weights of one that
+// learns from batches.
+func TestPredictionOfOneSample(t *testing.T) {
+	x, label := small(12)
+	train, vm, m := newFeed(t, newLoader(t, batchOf4, drop, samples(x, label)))
+	g := gorgonia.NewGraph()
+	single, err := gorgoniaplugin.New(g, newLoader(t, pipeline.Options{BatchSize: 1}, iterator.Options{}, samples(x, label)))
+	require.NoError(t, err)
+	w := gorgonia.NewMatrix(g, tensor.Float32, gorgonia.WithName("w"), gorgonia.WithShape(features, classes), gorgonia.WithValue(m.w.Value()))
+	var logits, share gorgonia.Value
+	gorgonia.Read(gorgonia.Must(gorgonia.Mul(single.Node("x"), w)), &logits)
+	gorgonia.Read(gorgonia.Must(gorgonia.Sum(single.Weights())), &share)
+	predict := gorgonia.NewTapeMachine(g)
+	defer predict.Close()
+	require.NoError(t, single.Attach(predict))
+
+	solver := gorgonia.NewVanillaSolver(gorgonia.WithLearnRate(0.5))
+	for range 2 {
+		for _, err := range train.Epoch(context.Background()) {
+			require.NoError(t, err)
+			require.NoError(t, vm.RunAll())
+			require.NoError(t, solver.Step(gorgonia.NodesToValueGrads(gorgonia.Nodes{m.w})))
+			vm.Reset()
+		}
+		learned := m.w.Value().Data().([]float32)
+		seen := 0
+		for b, err := range single.Epoch(context.Background()) {
+			require.NoError(t, err)
+			require.NoError(t, predict.RunAll())
+			want := make([]float32, classes)
+			for i, x := range b.Float32s("x") {
+				for c := range want {
+					want[c] += x * learned[i*classes+c]
+				}
+			}
+			require.InDeltaSlice(t, want, logits.Data(), 1e-5)
+			require.Equal(t, float32(1), share.Data())
+			predict.Reset()
+			seen++
+		}
+		require.Equal(t, 12, seen)
+	}
 }
 
 // Two feeds of one graph that do not share nodes have weights of their own.

@@ -98,7 +98,6 @@ func (l *Loader) Next(ctx context.Context) (*Batch, error) {
 	b, err := l.take(ctx)
 	switch {
 	case err != nil:
-		l.rest()
 		return nil, err
 	case b == nil:
 		return nil, io.EOF
@@ -120,9 +119,7 @@ func (l *Loader) Prefetch(ctx context.Context) error {
 		return nil
 	}
 	var err error
-	if l.ready, err = l.fetch(ctx); err != nil {
-		l.rest()
-	}
+	l.ready, err = l.fetch(ctx)
 	return err
 }
 
@@ -140,13 +137,16 @@ func (l *Loader) take(ctx context.Context) (*Batch, error) {
 		return nil, nil
 	}
 	b := l.ready
-	l.ready = nil
+	var err error
 	if b == nil {
-		var err error
-		if b, err = l.fetch(ctx); err != nil {
-			return nil, err
-		}
+		b, err = l.fetch(ctx)
+	} else {
+		err = context.Cause(ctx)
 	}
+	if err != nil {
+		return nil, err
+	}
+	l.ready = nil
 	if b == nil { // the end of a sequence
 		if l.step == 0 {
 			return nil, fmt.Errorf("iterator: %w: the sequence ended before there was a batch", shard.ErrNoSteps)
@@ -158,12 +158,13 @@ func (l *Loader) take(ctx context.Context) (*Batch, error) {
 	return b, nil
 }
 
-// fetch waits for the next batch of every pipeline. It returns nil at the end
-// of a sequence.
+// fetch waits for the next batch of every pipeline. It returns nil at the end of a
+// sequence. Then, and after an error, the workers rest.
 func (l *Loader) fetch(ctx context.Context) (*Batch, error) {
 	if err := l.sync(); err != nil {
 		return nil, err
 	}
+	l.dirty = true // until all have delivered, also where one of the program's hooks panics
 	var b *Batch
 	for i := range l.parts {
 		pb, err := l.parts[i].run.Next(ctx)
@@ -177,7 +178,7 @@ func (l *Loader) fetch(ctx context.Context) (*Batch, error) {
 					got.Release()
 				}
 			}
-			l.dirty = true
+			l.rest()
 			return nil, err
 		}
 		if b == nil {
@@ -185,6 +186,7 @@ func (l *Loader) fetch(ctx context.Context) (*Batch, error) {
 		}
 		b.parts[i] = pb
 	}
+	l.dirty = false
 	return b, nil
 }
 
@@ -217,7 +219,6 @@ func (l *Loader) sync() error {
 			return err
 		}
 	}
-	l.dirty = false
 	if l.plan == nil {
 		l.step = 0
 	}

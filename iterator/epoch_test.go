@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"iter"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -42,6 +43,7 @@ func TestABreakAtTheLastBatchEndsTheEpoch(t *testing.T) {
 	_, err := l.Next(t.Context())
 	require.ErrorIs(t, err, io.EOF)
 	require.NoError(t, l.Reset())
+	require.False(t, l.dirty, "what was made ahead is kept")
 	require.Equal(t, int64(2), take(t, l, l.Len())[0].epoch)
 	require.NoError(t, l.Reset(), "which is what the next loop does anyway")
 	require.Equal(t, int64(3), take(t, l, 1)[0].epoch)
@@ -93,6 +95,7 @@ func TestPrefetchMakesTheFirstBatches(t *testing.T) {
 		require.Zero(t, time.Since(began))
 		require.Equal(t, 4*time.Second, l.Stats().FirstBatch)
 		require.NoError(t, l.Prefetch(t.Context()))
+		require.NotNil(t, l.ready)
 		require.EqualValues(t, 1, take(t, l, 1)[0].step)
 		require.NoError(t, l.Prefetch(t.Context()))
 		require.NoError(t, l.Reset())
@@ -101,6 +104,96 @@ func TestPrefetchMakesTheFirstBatches(t *testing.T) {
 		require.NoError(t, l.Close())
 		require.ErrorIs(t, l.Prefetch(t.Context()), ErrClosed)
 	})
+}
+
+func TestWorkersRestAfterAnError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var reads atomic.Int32
+		s := base()
+		s.source.read = func(ctx context.Context, _ int64) error {
+			reads.Add(1)
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(time.Second):
+				return nil
+			}
+		}
+		l, err := New(s.loader, s.pipe(t))
+		require.NoError(t, err)
+		for _, wait := range []func(context.Context) error{
+			l.Prefetch,
+			func(ctx context.Context) error { _, err := l.Next(ctx); return err },
+			func(ctx context.Context) error { return onlyError(t, l.Epoch(ctx)) },
+		} {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+			began := time.Now()
+			require.ErrorIs(t, wait(ctx), context.DeadlineExceeded)
+			require.Equal(t, time.Millisecond, time.Since(began), "readers see the end of the context")
+			cancel()
+			at := reads.Load()
+			time.Sleep(time.Hour)
+			require.Equal(t, at, reads.Load())
+		}
+		_, err = l.Next(t.Context())
+		require.NoError(t, err)
+		require.NoError(t, l.Reset())
+		at := reads.Load()
+		time.Sleep(time.Hour)
+		require.Equal(t, at, reads.Load(), "what was made ahead is void")
+		require.NoError(t, l.Close())
+	})
+}
+
+func TestABadSampleOfTheSecondPipeline(t *testing.T) {
+	broken := true
+	a, b := base(), base()
+	a.reader.NumShards, b.reader.NumShards, b.reader.ShardID = 2, 2, 1
+	b.source.read = func(context.Context, int64) error {
+		if broken {
+			return errors.New("broken")
+		}
+		return nil
+	}
+	l, err := New(Options{}, a.pipe(t), b.pipe(t))
+	require.NoError(t, err)
+	defer l.Close()
+	for range 4 { // more often than there are batches
+		var bad *pipeline.SampleError
+		require.ErrorAs(t, onlyError(t, l.Epoch(t.Context())), &bad)
+	}
+	broken = false
+	require.Len(t, take(t, l, all), l.Len())
+}
+
+func TestAHeldBatchKeepsTheLoaderFromMoving(t *testing.T) {
+	l := base().loaderOf(t)
+	held, err := l.Next(t.Context())
+	require.NoError(t, err)
+	held.Retain()
+	require.NoError(t, l.Reset())
+	_, err = l.Next(t.Context())
+	require.ErrorIs(t, err, ErrBusy)
+	require.ErrorContains(t, err, "release it")
+	held.Release()
+	rs := take(t, l, all)
+	require.Len(t, rs, l.Len())
+	require.Equal(t, int64(1), rs[0].epoch)
+}
+
+func TestDALIModeGivesNoEpochUp(t *testing.T) {
+	s := base()
+	s.reader.Shuffle = false
+	s.loader.Mode = shard.DALI
+	l := s.loaderOf(t)
+	take(t, l, 2)
+	err := l.Reset()
+	require.ErrorIs(t, err, ErrUnfinished)
+	require.ErrorContains(t, err, "2 of 6 batches were delivered")
+	require.Equal(t, int64(2), take(t, l, all)[0].step)
+	take(t, l, l.Len())
+	require.NoError(t, l.Reset())
+	require.Equal(t, int64(2), take(t, l, 1)[0].epoch)
 }
 
 func TestPrefetchFails(t *testing.T) {
@@ -118,8 +211,52 @@ func TestPrefetchFails(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.ErrorIs(t, l.Prefetch(ctx), context.Canceled)
+	_, err := l.Next(ctx)
+	require.ErrorIs(t, err, context.Canceled)
 	broken = false
 	require.Len(t, take(t, l, all), l.Len())
+}
+
+func TestWhatWasPrefetchedIsKeptForAnotherContext(t *testing.T) {
+	l := base().loaderOf(t)
+	require.NoError(t, l.Prefetch(t.Context()))
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, onlyError(t, l.Epoch(ended)), context.Canceled)
+	b, err := l.Next(ended)
+	require.Nil(t, b)
+	require.ErrorIs(t, err, context.Canceled)
+	require.Len(t, take(t, l, all), l.Len())
+}
+
+// onlyError returns the error that is all that a loop yields.
+func onlyError(t *testing.T, loop iter.Seq2[*Batch, error]) (only error) {
+	t.Helper()
+	n := 0
+	for b, err := range loop {
+		require.Nil(t, b)
+		n, only = n+1, err
+	}
+	require.Equal(t, 1, n)
+	return only
+}
+
+// A batch that a hook's panic kept from being delivered is the next one.
+func TestAPanicInAHookLosesNoBatch(t *testing.T) {
+	want := take(t, base().loaderOf(t), all)
+	s := base()
+	fail := true
+	s.options.Events.BatchDelivered = func(e pipeline.BatchEvent) {
+		if e.Step == 1 && fail {
+			panic("hook")
+		}
+	}
+	l := s.loaderOf(t)
+	for range 4 { // as many as there are batches, and one more
+		require.PanicsWithValue(t, "hook", func() { take(t, l, all) })
+	}
+	fail = false
+	require.Equal(t, want[1:], take(t, l, all))
 }
 
 func TestBatchesMayBeReleasedInAnyOrder(t *testing.T) {
@@ -182,15 +319,18 @@ func TestSequencesBeginAnewAfterACancel(t *testing.T) {
 		require.True(t, err == nil || errors.Is(err, context.Canceled))
 	}
 	require.NoError(t, l.Prefetch(t.Context()), "within an epoch this does nothing")
-	rs := take(t, l, all)
+	rs := take(t, l, 1)
+	require.EqualValues(t, 1, l.step)
+	rs = append(rs, take(t, l, all)...)
 	require.Len(t, rs, 3)
 	require.Equal(t, int64(0), rs[0].epoch)
-	_, err = l.Next(t.Context())
-	require.NoError(t, err)
-	_, err = l.Next(t.Context())
-	require.NoError(t, err)
-	_, err = l.Next(t.Context())
-	require.NoError(t, err)
+	require.NoError(t, l.Prefetch(t.Context()))
+	require.NotNil(t, l.ready)
+	for range rs {
+		_, err = l.Next(t.Context())
+		require.NoError(t, err)
+		require.NoError(t, l.Prefetch(t.Context()), "which would not notice the end")
+	}
 	_, err = l.Next(t.Context())
 	require.ErrorIs(t, err, io.EOF)
 }

@@ -5,7 +5,7 @@ import (
 	"github.com/planktonml/plankton/shard"
 )
 
-// feed is the pipeline.Feed of one pipeline: the epochs of a plan, from a
+// feed is the pipeline.MixFeed of one pipeline: the epochs of a plan, from a
 // position on.
 type feed struct {
 	part *part
@@ -41,16 +41,27 @@ func spent(plan *shard.Plan, epoch int64) bool {
 	return epoch >= shard.MaxDALIEpochs && plan.Config().Mode == shard.DALI
 }
 
-// AppendBatch implements pipeline.Feed. A reader that does not drive goes through
-// its own epochs at the pace of the driver's steps.
+// AppendBatch implements pipeline.Feed.
 func (f *feed) AppendBatch(dst []int64, reader int, epoch, step int64) []int64 {
-	plan := f.plan
-	if other := f.part.others[reader]; other != nil {
-		total := epoch*plan.Steps(epoch) + step
-		plan = other
-		epoch, step = total/plan.Steps(0), total%plan.Steps(0)
-	}
+	plan, epoch, step := f.planOf(reader, epoch, step)
 	return plan.AppendBatch(dst, epoch, step, f.part.pipe.Readers()[reader].ShardID)
+}
+
+// AppendEpochs implements pipeline.MixFeed.
+func (f *feed) AppendEpochs(dst []int64, epoch, step int64) []int64 {
+	plan, epoch, step := f.planOf(0, epoch, step)
+	return plan.AppendEpochs(dst, epoch, step, f.part.pipe.Readers()[0].ShardID)
+}
+
+// planOf returns the plan of a reader and its place at a step of the driver. A reader
+// that does not drive goes through its own epochs at the pace of the driver's steps.
+func (f *feed) planOf(reader int, epoch, step int64) (*shard.Plan, int64, int64) {
+	other := f.part.others[reader]
+	if other == nil {
+		return f.plan, epoch, step
+	}
+	total := epoch*f.plan.Steps(epoch) + step
+	return other, total / other.Steps(0), total % other.Steps(0)
 }
 
 // sequence is the pipeline.Feed of a reader without length: one epoch, until

@@ -2,6 +2,7 @@ package iterator
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 
@@ -119,9 +120,11 @@ func (l *Loader) Close() error {
 		}
 		return err
 	}
-	defer l.leave()
+	err := l.close()
+	l.mu.Lock()
 	l.closed = true
-	return l.close()
+	l.mu.Unlock()
+	return err
 }
 
 func (l *Loader) close() error {
@@ -143,7 +146,7 @@ func (l *Loader) enter() error {
 	case l.closed:
 		return ErrClosed
 	case l.busy:
-		return ErrBusy
+		return fmt.Errorf("%w: a loop over the loader is running; end it first", ErrBusy)
 	}
 	l.busy = true
 	if l.held != nil {

@@ -8,6 +8,7 @@ import (
 	"iter"
 	"runtime"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -70,15 +71,20 @@ type setup struct {
 	loader  Options
 	source  numbers
 	extra   bool // one more operator
+	again   bool // one more output
 }
 
 func (s setup) pipe(t require.TestingT) *pipeline.Pipeline {
 	p, err := pipeline.New(s.options, func(g *pipeline.Graph) {
-		g.Output("x", g.Read(s.reader, s.source)[0])
+		x := g.Read(s.reader, s.source)[0]
+		g.Output("x", x)
 		if s.extra {
 			draw(g)
 		}
 		g.Output("draw", draw(g))
+		if s.again {
+			g.Output("again", x)
+		}
 	})
 	require.NoError(t, err)
 	return p
@@ -299,20 +305,44 @@ func TestOneUserAtATime(t *testing.T) {
 	l := base().loaderOf(t)
 	for _, err := range l.Epoch(t.Context()) {
 		require.NoError(t, err)
-		for _, err := range l.Epoch(t.Context()) {
-			require.ErrorIs(t, err, ErrBusy)
-		}
+		require.ErrorIs(t, onlyError(t, l.Epoch(t.Context())), ErrBusy)
+		require.ErrorIs(t, l.Prefetch(t.Context()), ErrBusy)
 		_, err = l.Next(t.Context())
 		require.ErrorIs(t, err, ErrBusy)
 		require.ErrorIs(t, l.Reset(), ErrBusy)
+		require.EqualError(t, l.Reset(), "pipeline: in use: a loop over the loader is running; end it first")
 		require.ErrorIs(t, l.Close(), ErrBusy)
 	}
 	require.NoError(t, l.Close())
 	require.NoError(t, l.Close())
-	for _, err := range l.Epoch(t.Context()) {
-		require.ErrorIs(t, err, ErrClosed)
-	}
+	require.ErrorIs(t, onlyError(t, l.Epoch(t.Context())), ErrClosed)
+	_, err := l.Next(t.Context())
+	require.ErrorIs(t, err, ErrClosed)
 	require.ErrorIs(t, l.Reset(), ErrClosed)
+}
+
+// Other goroutines get an error at any time, and no data race.
+func TestOtherGoroutinesAreTurnedAway(t *testing.T) {
+	l := base().loaderOf(t)
+	var wg sync.WaitGroup
+	for _, err := range l.Epoch(t.Context()) {
+		require.NoError(t, err)
+		wg.Go(func() {
+			for range l.Epoch(t.Context()) {
+				return // busy, closed, or the loader's after all
+			}
+		})
+		wg.Go(func() {
+			for !errors.Is(l.Reset(), ErrClosed) {
+				runtime.Gosched()
+			}
+		})
+		break
+	}
+	for errors.Is(l.Close(), ErrBusy) {
+		runtime.Gosched()
+	}
+	wg.Wait()
 }
 
 func TestPulledIteratorsStop(t *testing.T) {
@@ -451,45 +481,56 @@ func (s endless) Samples() iter.Seq2[func([]*pipeline.Tensor) error, error] {
 }
 
 func TestSequences(t *testing.T) {
-	build := func(o Options) (*Loader, error) {
+	build := func(o Options, n int64) (*Loader, error) {
 		p, err := pipeline.New(pipeline.Options{BatchSize: 4, Workers: 3}, func(g *pipeline.Graph) {
-			g.Output("x", g.ReadSequence(pipeline.ReaderOptions{}, endless{10})[0])
+			g.Output("x", g.ReadSequence(pipeline.ReaderOptions{}, endless{n})[0])
 			g.Output("draw", draw(g))
 		})
 		require.NoError(t, err)
 		return New(o, p)
 	}
-	for policy, want := range map[shard.Policy][][]int64{
-		shard.Partial: {{0, 1, 2, 3}, {4, 5, 6, 7}, {8, 9}},
-		shard.Drop:    {{0, 1, 2, 3}, {4, 5, 6, 7}},
+	two := [][]int64{{0, 1, 2, 3}, {4, 5, 6, 7}}
+	for _, c := range []struct {
+		policy shard.Policy
+		n      int64
+		want   [][]int64
+	}{
+		{shard.Partial, 8, two},
+		{shard.Partial, 10, append(two[:2:2], []int64{8, 9})},
+		{shard.Drop, 8, two},
+		{shard.Drop, 10, two},
 	} {
-		l, err := build(Options{LastBatch: policy})
+		l, err := build(Options{LastBatch: c.policy}, c.n)
 		require.NoError(t, err)
 		require.Equal(t, -1, l.Len())
-		require.Equal(t, policy == shard.Partial, l.Uneven())
+		require.Equal(t, c.policy == shard.Partial, l.Uneven())
 		for epoch := range int64(3) {
 			var got [][]int64
 			for _, r := range take(t, l, all) {
 				require.Equal(t, epoch, r.epoch)
 				got = append(got, r.x)
 			}
-			require.Equal(t, want, got)
+			require.Equal(t, c.want, got)
 		}
 		_, err = l.Position()
 		require.Error(t, err)
 		require.Error(t, l.Seek(shard.Position{}))
 		require.NoError(t, l.Close())
 	}
-	_, err := build(Options{LastBatch: shard.Fill})
+	_, err := build(Options{LastBatch: shard.Fill}, 10)
 	require.ErrorContains(t, err, "LastBatch")
-	_, err = build(Options{Mode: shard.DALI})
+	_, err = build(Options{Mode: shard.DALI}, 10)
+	require.ErrorContains(t, err, "no length")
+	_, err = build(Options{Partition: shard.ByStep}, 10)
+	require.ErrorContains(t, err, "no length")
+	_, err = build(Options{ShuffleBlock: 4}, 10)
 	require.ErrorContains(t, err, "no length")
 }
 
 func TestASecondReaderKeepsPace(t *testing.T) {
 	p, err := pipeline.New(pipeline.Options{BatchSize: 4, Seed: 3}, func(g *pipeline.Graph) {
-		g.Output("x", g.Read(pipeline.ReaderOptions{Name: "big"}, numbers{n: 10})[0])
-		g.Output("draw", g.Read(pipeline.ReaderOptions{Name: "small", Shuffle: true}, numbers{n: 8})[0])
+		g.Output("x", g.Read(pipeline.ReaderOptions{Name: "big"}, numbers{n: 12})[0])
+		g.Output("draw", g.Read(pipeline.ReaderOptions{Name: "small", Shuffle: true}, numbers{n: 7})[0])
 	})
 	require.NoError(t, err)
 	_, err = New(Options{}, p)
@@ -500,13 +541,25 @@ func TestASecondReaderKeepsPace(t *testing.T) {
 	var small []int64
 	for b, err := range l.Epochs(t.Context(), 2) {
 		require.NoError(t, err)
+		require.Equal(t, 4, b.NumValid())
 		small = append(small, b.Int64s("draw")...)
 	}
-	for ; len(small) >= 8; small = small[8:] {
-		epoch := slices.Clone(small[:8])
-		slices.Sort(epoch)
-		require.Subset(t, append(upTo(8), 0), epoch)
+	require.Len(t, small, 3*8)
+	for ; len(small) > 0; small = small[8:] { // an epoch is two batches, filled up
+		require.Equal(t, upTo(7), slices.Compact(slices.Sorted(slices.Values(small[:8]))))
 	}
+}
+
+func TestASecondReaderThatIsTooLarge(t *testing.T) {
+	p, err := pipeline.New(pipeline.Options{BatchSize: 4}, func(g *pipeline.Graph) {
+		g.Output("x", g.Read(pipeline.ReaderOptions{Name: "a"}, numbers{n: 12})[0])
+		g.Output("y", g.Read(pipeline.ReaderOptions{Name: "b"}, numbers{n: 2 * shard.MaxSamples})[0])
+	})
+	require.NoError(t, err)
+	_, err = New(Options{ReaderName: "a"}, p)
+	var bad *shard.ConfigError
+	require.ErrorAs(t, err, &bad)
+	require.ErrorContains(t, err, `reader "b"`)
 }
 
 func TestMistakes(t *testing.T) {
@@ -543,6 +596,26 @@ func TestMistakes(t *testing.T) {
 	require.NoError(t, err)
 	_, err = New(Options{}, p)
 	require.ErrorIs(t, err, ErrBusy)
+	require.EqualError(t, err, "pipeline: in use by another loader; make a pipeline for each")
+	require.NoError(t, l.Close())
+	_, err = New(Options{}, nil)
+	require.EqualError(t, err, "iterator: pipelines: pipeline 0 is nil; look at the error of pipeline.New")
+}
+
+func TestALoaderThatIsRefusedKeepsNoPipeline(t *testing.T) {
+	s := base()
+	s.reader.NumShards = 2
+	free := s.pipe(t)
+	s.reader.ShardID = 1
+	taken := s.pipe(t)
+	other, err := New(Options{}, taken)
+	require.NoError(t, err)
+	_, err = New(Options{}, free, taken)
+	require.ErrorIs(t, err, ErrBusy)
+	require.NoError(t, other.Close())
+	l, err := New(Options{}, free, taken)
+	require.NoError(t, err)
+	require.Equal(t, []*pipeline.Pipeline{free, taken}, l.Pipelines())
 	require.NoError(t, l.Close())
 }
 

@@ -38,7 +38,9 @@ func TestOptionsThatContradictEachOther(t *testing.T) {
 		require.Nil(t, l)
 		var option *OptionError
 		var plan *shard.ConfigError
-		if !errors.As(err, &option) {
+		if errors.As(err, &option) {
+			require.ErrorIs(t, err, option.Err)
+		} else {
 			require.ErrorAs(t, err, &plan)
 		}
 	}
@@ -78,6 +80,9 @@ func TestAnEpochWithoutEnd(t *testing.T) {
 	s := base()
 	s.reader.Shuffle = false
 	s.loader = Options{Mode: shard.DALI, Size: -1, LastBatch: shard.Fill}
+	s.reader.NumShards, s.reader.ShardID = 2, 1
+	require.Equal(t, []int{1}, s.loaderOf(t).Plan().Config().Pipes)
+	s.reader.NumShards, s.reader.ShardID = 1, 0
 	l := s.loaderOf(t)
 	require.Zero(t, l.Len())
 	var got []int64

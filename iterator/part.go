@@ -26,6 +26,9 @@ func newParts(o Options, pipes []*pipeline.Pipeline) ([]part, *shard.Plan, error
 	}
 	parts := make([]part, len(pipes))
 	for i, p := range pipes {
+		if p == nil {
+			return nil, nil, &OptionError{"pipelines", fmt.Errorf("pipeline %d is nil; look at the error of pipeline.New", i)}
+		}
 		driver, err := driver(p, o.ReaderName)
 		if err != nil {
 			return nil, nil, err
@@ -82,6 +85,8 @@ func agree(p, q *part) error {
 		{"batch size", p.pipe.Options().BatchSize, q.pipe.Options().BatchSize},
 		{"number of samples", a.Len(), b.Len()},
 		{"fingerprint of the data set", hex(a.Meta().Fingerprint), hex(b.Meta().Fingerprint)},
+		{"number of draws of the mix", a.Mix.Draws, b.Mix.Draws},
+		{"weights of the mix", fmt.Sprint(a.Mix.Weights), fmt.Sprint(b.Mix.Weights)},
 		{"NumShards", a.NumShards, b.NumShards},
 		{"PadLastBatch", a.PadLastBatch, b.PadLastBatch},
 		{"StickToShard", a.StickToShard, b.StickToShard},
@@ -112,7 +117,7 @@ func (o *Options) checkSequence(r *pipeline.Reader) error {
 // newPlan returns the plan of the driving readers.
 func newPlan(o Options, parts []part) (*shard.Plan, error) {
 	r := parts[0].reader()
-	cfg := parts[0].config(r)
+	cfg := r.PlanConfig(parts[0].pipe.Options().BatchSize, parts[0].pipe.Options().Seed)
 	cfg.Policy, cfg.Mode, cfg.Partition, cfg.Block = o.LastBatch, o.Mode, o.Partition, o.ShuffleBlock
 	cfg.Size, cfg.LastBatchPadded = o.Size, o.LastBatchPadded
 	if o.Size != 0 {
@@ -139,8 +144,8 @@ func (p *part) planOthers(o Options) error {
 		if i == p.driver {
 			continue
 		}
-		cfg := p.config(r)
-		cfg.Policy, cfg.Seed = shard.Fill, cfg.Seed+uint64(i)
+		cfg := r.PlanConfig(p.pipe.Options().BatchSize, p.pipe.Options().Seed+uint64(i))
+		cfg.Policy = shard.Fill
 		plan, err := shard.New(cfg)
 		if err != nil {
 			return fmt.Errorf("iterator: reader %q: %w", r.Name, err)
@@ -148,13 +153,4 @@ func (p *part) planOthers(o Options) error {
 		p.others[i] = plan
 	}
 	return nil
-}
-
-// config returns what a reader decides of its plan.
-func (p *part) config(r *pipeline.Reader) shard.Config {
-	return shard.Config{
-		Samples: r.Len(), Batch: p.pipe.Options().BatchSize, Shards: r.NumShards,
-		PadLastBatch: r.PadLastBatch, StickToShard: r.StickToShard,
-		Shuffle: r.Shuffle, Seed: p.pipe.Options().Seed,
-	}
 }

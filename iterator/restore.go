@@ -121,12 +121,9 @@ func (l *Loader) checkIdentity(stored *identity) error {
 			return err
 		}
 	}
-	if err := l.plan.CheckFingerprint(stored.Plan); err != nil {
-		var m *shard.MismatchError
-		if errors.As(err, &m) {
-			return &MismatchError{"the plan's " + m.Field, m.Stored, m.Plan}
-		}
-		return err
+	var m *shard.MismatchError
+	if errors.As(l.plan.CheckFingerprint(stored.Plan), &m) {
+		return &MismatchError{"the plan's " + m.Field, m.Stored, m.Plan}
 	}
 	return nil
 }

@@ -1,9 +1,10 @@
 package iterator
 
 import (
-	"context"
+	"bytes"
 	"encoding"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -54,24 +55,7 @@ func TestARestoredLoaderGoesOnBitForBit(t *testing.T) {
 		first, err := New(s.loader, s.pipe(t))
 		require.NoError(t, err)
 		defer first.Close()
-		for range rapid.IntRange(0, 4).Draw(t, "moves") {
-			switch rapid.IntRange(0, 4).Draw(t, "how") {
-			case 0:
-				take(t, first, rapid.IntRange(1, 4).Draw(t, "n"))
-			case 1:
-				_, _ = first.Next(context.Background())
-			case 2:
-				require.NoError(t, first.Prefetch(context.Background()))
-			case 3:
-				require.NoError(t, first.Reset())
-			case 4:
-				ctx, cancel := context.WithCancel(context.Background())
-				for range first.Epoch(ctx) {
-					cancel()
-				}
-				cancel()
-			}
-		}
+		wander(t, first)
 		state := storedState(t, stateOf(t, first))
 		s.options.Workers = rapid.IntRange(1, 4).Draw(t, "workers")
 		s.options.PrefetchDepth = rapid.IntRange(1, 4).Draw(t, "depth")
@@ -182,10 +166,11 @@ func TestAnotherWorldGoesOn(t *testing.T) {
 }
 
 func TestSeveralReadersAreRestoredInTheSameWorldOnly(t *testing.T) {
+	small := pipeline.ReaderOptions{Name: "small", Shuffle: true}
 	build := func(batch int) *Loader {
 		p, err := pipeline.New(pipeline.Options{BatchSize: batch, Seed: 3}, func(g *pipeline.Graph) {
 			g.Output("x", g.Read(pipeline.ReaderOptions{Name: "big", Shuffle: true}, numbers{n: 10})[0])
-			g.Output("draw", g.Read(pipeline.ReaderOptions{Name: "small", Shuffle: true}, numbers{n: 8})[0])
+			g.Output("draw", g.Read(small, numbers{n: 8})[0])
 		})
 		require.NoError(t, err)
 		l, err := New(Options{ReaderName: "big"}, p)
@@ -203,6 +188,9 @@ func TestSeveralReadersAreRestoredInTheSameWorldOnly(t *testing.T) {
 	var mismatch *MismatchError
 	require.ErrorAs(t, build(2).Restore(stateOf(t, a)), &mismatch)
 	require.ErrorContains(t, mismatch, "the world of a pipeline with several readers was 1×4, now it is 1×2")
+	require.ErrorContains(t, base().loaderOf(t).Restore(stateOf(t, a)), "the number of readers was 2, now it is 1")
+	small.Shuffle = false
+	require.ErrorContains(t, build(4).Restore(stateOf(t, a)), "the plan of reader small was plan/1 samples=8")
 }
 
 func TestStatesOfOtherRuns(t *testing.T) {
@@ -239,8 +227,11 @@ func TestStatesOfOtherRuns(t *testing.T) {
 		require.Equal(t, take(t, fresh, all), append(before, take(t, l, all)...), "a refused state moves nothing")
 	}
 
-	shorter := build(func(s *setup) { s.extra = true })
-	require.ErrorContains(t, was.Restore(stateOf(t, shorter)), "the pipeline was v2 int64 scalar = draw, now it is output x = v0")
+	longer := build(func(s *setup) { s.extra = true })
+	require.ErrorContains(t, was.Restore(stateOf(t, longer)), "the pipeline was v2 int64 scalar = draw, now it is output x = v0")
+	shown := build(func(s *setup) { s.again = true })
+	require.ErrorContains(t, shown.Restore(state), "the pipeline was without, now it is with output again = v0")
+	require.ErrorContains(t, was.Restore(stateOf(t, shown)), "the pipeline was with output again = v0, now it is without")
 
 	two := base()
 	two.reader.NumShards = 2
@@ -357,11 +348,22 @@ func TestDamagedStates(t *testing.T) {
 	for n := range text {
 		refused(string(text[:n]), ErrDamaged)
 	}
-	for i := range text { // every character, to another digit or letter
-		b := slices.Clone(text)
-		b[i] = b[i]&0xf0 | (b[i]+1)&0x0f
-		s := stateOf(t, l)
-		require.Error(t, s.UnmarshalText(b), "%s", b)
+	whole := stateOf(t, l)
+	for i := range text {
+		for bit := range 8 {
+			b := slices.Clone(text)
+			b[i] ^= 1 << bit
+			var s State
+			switch err := s.UnmarshalText(b); {
+			case err == nil: // in JSON, "Steps" is another way to write "steps"
+				require.Equal(t, bytes.ToLower(text), bytes.ToLower(b))
+				require.Equal(t, whole, s)
+			case errors.Is(err, ErrDamaged) || errors.Is(err, ErrVersion):
+				require.Zero(t, s)
+			default:
+				require.Fail(t, "another error", "%s: %v", b, err)
+			}
+		}
 	}
 	edit := func(old, new string) string {
 		require.Contains(t, string(text), old)
@@ -375,6 +377,7 @@ func TestDamagedStates(t *testing.T) {
 	refused(edit(`"samples":22`, `"samples":23`), ErrDamaged)
 	refused(string(text)+"{}", ErrDamaged)
 	refused("{}", ErrDamaged)
+	require.ErrorContains(t, new(State).UnmarshalText([]byte("{}")), "it is no state, or was edited")
 	refused("null", ErrDamaged)
 	refused(fmt.Sprintf("%q", text), ErrDamaged)
 }

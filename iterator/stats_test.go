@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"strings"
 	"testing"
@@ -87,6 +88,44 @@ func TestStatsOfSeveralPipelinesAddUp(t *testing.T) {
 	})
 }
 
+func TestTheVerdictIsThatOfTheSlowestPipeline(t *testing.T) {
+	for slow := range 2 {
+		synctest.Test(t, func(t *testing.T) {
+			var pipes []*pipeline.Pipeline
+			for id := range 2 {
+				s := base()
+				s.options.Workers, s.reader.NumShards, s.reader.ShardID = 1, 2, id
+				if id == slow {
+					s.source.read = func(context.Context, int64) error { time.Sleep(time.Second); return nil }
+				}
+				pipes = append(pipes, s.pipe(t))
+			}
+			l, err := New(Options{}, pipes...)
+			require.NoError(t, err)
+			run(t, l, 2, time.Millisecond)
+			require.NoError(t, l.Close())
+			s := l.Stats()
+			require.Equal(t, pipeline.ByReader, s.Verdict().Bound)
+			require.NotEqual(t, pipeline.ByReader, s.Pipelines[1-slow].Verdict().Bound)
+		})
+	}
+}
+
+func TestBadSamplesAreCounted(t *testing.T) {
+	s := base()
+	s.options.OnError = pipeline.Skip
+	s.source.read = func(_ context.Context, i int64) error {
+		if i < 3 {
+			return errors.New("bad")
+		}
+		return nil
+	}
+	l := s.loaderOf(t)
+	run(t, l, 2, 0)
+	require.EqualValues(t, 6, l.Stats().Bad)
+	require.EqualValues(t, 2*(22-3), l.Stats().Samples)
+}
+
 func TestStatsWhileALoopRunsAndAfterClose(t *testing.T) {
 	l := naps(t, 100, 0, 1)
 	done := make(chan struct{})
@@ -101,6 +140,7 @@ func TestStatsWhileALoopRunsAndAfterClose(t *testing.T) {
 	require.NoError(t, l.Close())
 	require.EqualValues(t, 400, l.Stats().Samples)
 	require.Zero(t, Stats{}.Rate())
+	require.Zero(t, Stats{}.WaitShare())
 	require.Equal(t, pipeline.Undecided, Stats{}.Verdict().Bound)
 }
 
@@ -122,6 +162,22 @@ func TestProgress(t *testing.T) {
 		require.Len(t, lines, 10)
 		require.Empty(t, lines[9], "the line is removed")
 	})
+}
+
+func TestProgressOfASequence(t *testing.T) {
+	p, err := pipeline.New(pipeline.Options{BatchSize: 4}, func(g *pipeline.Graph) {
+		g.Output("x", g.ReadSequence(pipeline.ReaderOptions{}, endless{4})[0])
+	})
+	require.NoError(t, err)
+	l, err := New(Options{}, p)
+	require.NoError(t, err)
+	defer l.Close()
+	var b bytes.Buffer
+	progress := newProgress(terminal.To(&b, 200), l, 1)
+	run(t, l, 1, 0)
+	progress.Step("")
+	require.Contains(t, b.String(), "1 steps, ")
+	require.NotContains(t, b.String(), "epoch")
 }
 
 func TestProgressInAPipe(t *testing.T) {

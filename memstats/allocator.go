@@ -2,6 +2,8 @@ package memstats
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"unsafe"
 )
 
@@ -26,6 +28,16 @@ func (k Kind) String() string {
 
 // MarshalText writes what String returns.
 func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
+// UnmarshalText accepts what String returns for the kinds that there are.
+func (k *Kind) UnmarshalText(text []byte) error {
+	i := slices.Index(kinds[:], string(text))
+	if i < 0 {
+		return fmt.Errorf("memstats: no kind of memory %q; the kinds are %s", text, strings.Join(kinds[:], ", "))
+	}
+	*k = Kind(i)
+	return nil
+}
 
 // Allocator is where memory comes from. Its methods are called from several
 // goroutines.

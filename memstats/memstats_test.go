@@ -1,6 +1,7 @@
 package memstats
 
 import (
+	"encoding/json"
 	"errors"
 	"math"
 	"slices"
@@ -458,4 +459,18 @@ func BenchmarkResize(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+func TestKindsAreTextBothWays(t *testing.T) {
+	for _, k := range []Kind{Host, PageLocked, Device} {
+		text, err := json.Marshal([]Kind{k})
+		require.NoError(t, err)
+		require.JSONEq(t, `["`+k.String()+`"]`, string(text))
+		var back []Kind
+		require.NoError(t, json.Unmarshal(text, &back))
+		require.Equal(t, []Kind{k}, back)
+	}
+	k := PageLocked
+	require.EqualError(t, k.UnmarshalText([]byte("disk")), `memstats: no kind of memory "disk"; the kinds are host, page-locked, device`)
+	require.Equal(t, PageLocked, k)
 }

@@ -16,7 +16,10 @@ import (
 // or if it has another element type than the method returns. After the release they
 // panic with ErrReleased, as long as the memory is not in use for another batch; what
 // they returned before shows what that holds then. Builds with the tag
-// invariants overwrite it at the release, floats with NaN.
+// invariants overwrite it at the release, floats with NaN. The end of the run, such as
+// an iterator's Close, frees the memory of batches that are still held as well: methods
+// that take the name of an output panic with ErrClosed then, and what they returned
+// before must not be used any more. Page-locked memory and that of a device are gone.
 type Batch struct {
 	p           *Pipeline
 	seq         int64
@@ -24,11 +27,13 @@ type Batch struct {
 	epoch, step int64
 	outs        []batchOutput
 	ids         []int64
+	epochs      []int64 // by row, of the sample in its source; nil without a mix
 	mask        []bool
 	errs        []*SampleError // by row, nil where the sample is good
 	valid       int
 	bad         int
 	refs        atomic.Int32
+	gone        atomic.Bool // its memory was freed
 	consumer    *consumer
 	arbiter     *arbiter        // nil without a memory budget
 	idle        bool            // nobody has the batch; under arbiter.mu
@@ -103,6 +108,7 @@ func (r *hostRegion) newRagged(hint int) ([]Tensor, error) {
 }
 
 func (b *Batch) free() {
+	b.gone.Store(true)
 	b.slabs[ofBatch].free()
 	for i := range b.outs {
 		for j := range b.outs[i].ragged {
@@ -192,7 +198,7 @@ func (b *Batch) nearestGood(row int) int {
 
 // Retain keeps the batch from being used again until Release is called once
 // more. It occupies one of the pipeline's PrefetchDepth + 1 batches meanwhile,
-// of DevicePrefetchDepth + 1 where that is set.
+// of DevicePrefetchDepth + 1 where that is set. Close does not wait for the release.
 func (b *Batch) Retain() { b.refs.Add(1) }
 
 // Release gives the batch back; a loop over an epoch does it by itself. It may
@@ -228,14 +234,16 @@ func (b *Batch) Step() int64 { return b.step }
 // Size returns the number of rows, valid or not: the pipeline's batch size.
 func (b *Batch) Size() int { return len(b.mask) }
 
-// NumValid returns the number of valid rows. Rows that are not valid are zero.
+// NumValid returns the number of valid rows: the first ones, unless samples were
+// skipped (Mask). Rows that are not valid are zero.
 func (b *Batch) NumValid() int { return b.valid }
 
 // Mask says of every row whether it is valid.
 func (b *Batch) Mask() []bool { return b.mask }
 
 // IDs returns the index of every row's sample in the first reader's source, -1
-// where the row is not valid and has none.
+// where the row is not valid and has none. In a Graph.Mix it counts through the
+// sources; see Reader.Locate.
 func (b *Batch) IDs() []int64 { return b.ids }
 
 // Errors returns the errors of the samples of this batch that were skipped or
@@ -300,6 +308,9 @@ func (b *Batch) out(name string) *batchOutput { return &b.outs[b.index(name)] }
 func (b *Batch) index(name string) int {
 	if b.refs.Load() <= 0 {
 		panic(ErrReleased)
+	}
+	if b.gone.Load() {
+		panic(ErrClosed)
 	}
 	i := b.p.output(name)
 	if i < 0 {

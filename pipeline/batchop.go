@@ -104,6 +104,9 @@ type batchNode struct {
 	in, out []int
 }
 
+// onStream reports whether the operator works on streams of Options.Device.
+func (n batchNode) onStream() bool { return n.op.Backend != executor.Host }
+
 // takeBatchOps moves the operators for whole batches from the graph to the
 // pipeline. Values that only they use become outputs that nobody sees.
 func (p *Pipeline) takeBatchOps(g *Graph) {
@@ -140,7 +143,7 @@ func (r *hostRegion) endBatch(_ context.Context, c *executor.Call) error {
 	if c.In(0).Bool() {
 		b := r.batches[c.Slot()]
 		b.settle()
-		r.watch.tell(b)
+		r.watch.tell(b, r.batchCounts)
 		b.tell(r.p.opt.Events.BatchFinished)
 	}
 	return nil

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-
-	"github.com/planktonml/plankton/executor"
 )
 
 // depths reports whether the parts of the pipeline have prefetch depths of their
@@ -31,8 +29,7 @@ func (o *Options) prefetch() string {
 
 // checkDepths refuses prefetch depths for parts that are not there.
 func (p *Pipeline) checkDepths() error {
-	device := func(n batchNode) bool { return n.op.Backend != executor.Host }
-	if p.opt.depths() && !slices.ContainsFunc(p.batchOps, device) {
+	if p.opt.depths() && !slices.ContainsFunc(p.batchOps, batchNode.onStream) {
 		return &BuildError{Op: "options", Err: errors.New("HostPrefetchDepth and DevicePrefetchDepth are for pipelines with mixed or device operators, which this one has not: use PrefetchDepth")}
 	}
 	return nil

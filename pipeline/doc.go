@@ -10,10 +10,10 @@
 //	})
 //
 // The function describes the pipeline: readers (package readers, or a Source of
-// one's own), operators (package ops, or Graph.Add), and outputs. Types, layouts
-// and shapes are checked by New, whose error names the operator at fault. A
-// Pipeline is then given to a loader (package iterator), which decides which
-// samples a batch holds.
+// one's own; Graph.Mix draws from several), operators (package ops, or Graph.Add),
+// and outputs. Types, layouts and shapes are checked by New, whose error names the
+// operator at fault. A Pipeline is then given to a loader (package iterator), which
+// decides which samples a batch holds.
 //
 // # How it runs
 //

@@ -70,7 +70,7 @@ type OperatorEvent struct {
 // completed, and Waited is 0.
 type StreamEvent struct {
 	Operator    int // its place in Stats.Operators
-	Stream      int // in the order in which the pipeline made its streams, from 0
+	Stream      int // in the order in which the run made its streams, from 0
 	Epoch, Step int64
 	Slot        int
 	Issued      time.Time     // when the host put it on the stream

@@ -19,8 +19,9 @@ type Graph struct {
 	outputs []output
 	randoms uint64
 
-	block      *block // where operators are added now
-	structures int    // If and While so far
+	block      *block  // where operators are added now
+	mixing     *mixing // the mix whose sources are added now, or nil
+	structures int     // If and While so far
 	err        error
 }
 
@@ -101,7 +102,8 @@ type Sample struct {
 // Context ends when the work is no longer wanted; long kernels look at it.
 func (c *Sample) Context() context.Context { return c.ctx }
 
-// Epoch returns the number of the epoch, from 0.
+// Epoch returns the number of the epoch, from 0; in a Graph.Mix that of the
+// sample's source.
 func (c *Sample) Epoch() int64 { return c.epoch }
 
 // Index returns the sample's index in the first reader's source.

@@ -42,6 +42,8 @@ func TestBuildErrorsNameWhatIsWrong(t *testing.T) {
 		{"prefetch", Options{PrefetchDepth: -1}, nil, "options: PrefetchDepth is -1; it must be at least 1, or 0 for the default"},
 		{"policy", Options{OnError: 9}, nil, "options: OnError is 9; it must be Fail, Skip or Replace"},
 		{"caps", Options{MaxBadShare: 2}, nil, "options: MaxBad is 0 and MaxBadShare 2; they must be at least 0, the share at most 1"},
+		{"caps of nothing", Options{MaxBad: 3}, nil, "options: MaxBad and MaxBadShare cap the samples that are skipped or replaced, but OnError is Fail; set it to Skip or Replace, or leave the caps out"},
+		{"streams", Options{StreamBudget: -1}, nil, "options: StreamBudget is -1; it must not be negative, and 0 sets no bound"},
 
 		{"nothing", Options{}, func(*Graph) {}, "definition: there is no reader"},
 		{"no output", Options{}, func(g *Graph) { good(g) }, "definition: there is no output: call Graph.Output"},
@@ -143,13 +145,13 @@ func TestStrings(t *testing.T) {
 	} {
 		require.Equal(t, c.want, c.spec.String())
 	}
-	p, err := New(Options{BatchSize: 4, Workers: 2, ExactRGB: true, MaxBad: 3, MaxBadShare: 0.5}, func(g *Graph) {
+	p, err := New(Options{BatchSize: 4, Workers: 2, ExactRGB: true, OnError: Skip, MaxBad: 3, MaxBadShare: 0.5}, func(g *Graph) {
 		v := g.Read(ReaderOptions{Name: "train"}, numbers{n: 1})[0]
 		g.Output("n", v)
 		g.Output("square", square(g, v, nil))
 	})
 	require.NoError(t, err)
-	require.Equal(t, `batch 4, 2 workers, prefetch 2, seed 0, on error fail, exact RGB, at most 3 bad, at most 50 % bad
+	require.Equal(t, `batch 4, 2 workers, prefetch 2, seed 0, on error skip, exact RGB, at most 3 bad, at most 50 % bad
 train → int32 scalar
 square → float32 2
 output "n": int32 scalar

@@ -172,6 +172,9 @@ func (b *Batch) trim() {
 // poison makes what the consumer had unreadable, in builds with the tag
 // invariants.
 func (b *Batch) poison() {
+	if b.gone.Load() {
+		return
+	}
 	for i := range b.outs {
 		if !b.onDevice(i) {
 			memstats.Poison(b.outs[i].dense)

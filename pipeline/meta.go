@@ -4,7 +4,7 @@ import "fmt"
 
 // ReaderMeta is what NVIDIA DALI calls a reader's metadata.
 type ReaderMeta struct {
-	EpochSize       int64 // samples of the data set; -1 for a sequence
+	EpochSize       int64 // samples of the data set, draws of a mix; -1 for a sequence
 	EpochSizePadded int64 // with padding, so that all shards have the same size
 	NumShards       int
 	ShardID         int // the one that the reader begins with
@@ -22,6 +22,9 @@ func (p *Pipeline) ReaderMeta(name string) (ReaderMeta, error) {
 	m := ReaderMeta{
 		EpochSize: r.Len(), NumShards: r.NumShards, ShardID: r.ShardID,
 		PadLastBatch: r.PadLastBatch, StickToShard: r.StickToShard,
+	}
+	if r.Sources != nil {
+		m.EpochSize = r.Mix.Draws
 	}
 	m.EpochSizePadded = m.EpochSize
 	if s := int64(r.NumShards); r.PadLastBatch && m.EpochSize > 0 {

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"strings"
@@ -45,7 +46,7 @@ type Options struct {
 	OnError ErrorPolicy // what becomes of a sample that fails; default Fail
 
 	// MaxBad ends a run with ErrTooManyBad when more samples than this have
-	// failed under Skip or Replace; 0 means no cap.
+	// failed under Skip or Replace; 0 means no cap. Under Fail a cap is an error of New.
 	MaxBad int64
 	// MaxBadShare does the same for a share of the samples delivered so far,
 	// judged after each batch; 0 means no cap.
@@ -170,6 +171,10 @@ func (o Options) validate() error {
 		return fmt.Errorf("MemoryBudget is %d, DeviceMemoryBudget %d and BytesPerSample %d; they must not be negative", o.MemoryBudget, o.DeviceMemoryBudget, o.BytesPerSample)
 	case o.MaxBad < 0 || o.MaxBadShare < 0 || o.MaxBadShare > 1:
 		return fmt.Errorf("MaxBad is %d and MaxBadShare %g; they must be at least 0, the share at most 1", o.MaxBad, o.MaxBadShare)
+	case o.OnError == Fail && (o.MaxBad > 0 || o.MaxBadShare > 0):
+		return errors.New("MaxBad and MaxBadShare cap the samples that are skipped or replaced, but OnError is Fail; set it to Skip or Replace, or leave the caps out")
+	case o.StreamBudget < 0:
+		return fmt.Errorf("StreamBudget is %d; it must not be negative, and 0 sets no bound", o.StreamBudget)
 	}
 	if o.Autotune != nil {
 		return o.Autotune.validate(o)

@@ -221,7 +221,7 @@ func (p *Pipeline) own() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.owned {
-		return ErrBusy
+		return fmt.Errorf("%w by another loader; make a pipeline for each", ErrBusy)
 	}
 	p.owned = true
 	return nil

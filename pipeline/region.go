@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -30,12 +31,13 @@ type hostRegion struct {
 	consumer consumer
 
 	batchCounts []batchCounts // by operator for whole batches
-	watch       *streamWatch  // nil where nobody wants to know of streams
+	watch       *streamWatch  // nil where no operator works on a stream
 
 	// Of the run that start began.
 	ctx   context.Context
 	feed  Feed
-	calls []call // of the batches in flight, by batch modulo slots
+	mixed MixFeed // the feed, if the first reader is a mix
+	calls []call  // of the batches in flight, by batch modulo slots
 
 	arming sync.Mutex // between begin, in whatever goroutine makes room for a batch, and abandon
 	over   bool       // the run was abandoned; under arming
@@ -59,7 +61,9 @@ func newHostRegion(p *Pipeline) (*hostRegion, error) {
 	r := &hostRegion{p: p, seqs: make([]*turnstile, len(p.readers)), watch: p.watchStreams()}
 	operators := p.Operators()
 	for i := range p.batchOps {
-		r.batchCounts = append(r.batchCounts, batchCounts{operator: len(operators) - len(p.batchOps) + i, hook: p.opt.Events.Operator})
+		r.batchCounts = append(r.batchCounts, batchCounts{
+			operator: len(operators) - len(p.batchOps) + i, moves: p.batchOps[i].op.Moves, hook: p.opt.Events.Operator,
+		})
 	}
 	for i, rd := range p.readers {
 		if rd.Sequence != nil {
@@ -75,6 +79,7 @@ func newHostRegion(p *Pipeline) (*hostRegion, error) {
 	for i := range p.maxWorkers() {
 		w, err := p.newWorker(i)
 		if err != nil {
+			r.close()
 			return nil, err
 		}
 		w.aheads, w.touchers = r.aheads, touchers
@@ -91,6 +96,12 @@ func newHostRegion(p *Pipeline) (*hostRegion, error) {
 // start readies the region for a run from batch 0 of feed.
 func (r *hostRegion) start(ctx context.Context, feed Feed) (err error) {
 	r.ctx, r.feed, r.over = ctx, feed, false
+	if first := r.p.readers[0]; first.Sources != nil {
+		var ok bool
+		if r.mixed, ok = feed.(MixFeed); !ok {
+			return fmt.Errorf("pipeline: reader %q is a mix and needs a MixFeed, not %T", first.Name, feed)
+		}
+	}
 	if r.engine == nil {
 		slots := r.p.slots()
 		r.batches = make([]*Batch, slots)
@@ -232,6 +243,9 @@ func (r *hostRegion) plan(b *Batch) {
 		b.ids[row], b.mask[row] = -1, row < rows
 	}
 	copy(b.ids, plan[0])
+	if r.mixed != nil {
+		b.epochs = r.mixed.AppendEpochs(b.epochs[:0], b.epoch, b.step)
+	}
 }
 
 func (r *hostRegion) call(seq int64) *call { return &r.calls[seq%int64(len(r.calls))] }
@@ -352,10 +366,7 @@ func (r *hostRegion) row(worker int, seq int64, row int) {
 		b.ids[row] = -1
 		r.void(b, row)
 	default:
-		n := &r.p.nodes[w.at]
-		reader := max(n.reader, 0)
-		w.rec.failed()
-		r.failed(b, row, reader, plan[reader][row], n.op.Name, err)
+		r.failed(w, b, row, err)
 	}
 }
 
@@ -368,11 +379,11 @@ func (r *hostRegion) lost(worker int, seq int64, row int) {
 	if w.rec.timing {
 		w.rec.done(nil, errGoexit)
 	}
-	w.rec.failed()
-	if r.arbiter != nil {
-		r.arbiter.end(w, b, row, false)
+	if r.arbiter != nil && r.arbiter.end(w, b, row, false) {
+		r.engine.Again(b.seq, row) // the operator ended it when it was told to give up
+		return
 	}
-	r.failed(b, row, 0, r.plans[b.slot][0][row], r.p.nodes[w.at].op.Name, errGoexit)
+	r.failed(w, b, row, errGoexit)
 }
 
 // waited is called by a worker that waited for a free batch.
@@ -389,9 +400,13 @@ func (r *hostRegion) void(b *Batch, row int) {
 	}
 }
 
-// failed records the error of a row: of what a reader delivered, or of what an
-// operator made of it. The row is void until a policy says otherwise.
-func (r *hostRegion) failed(b *Batch, row, reader int, index int64, op string, err error) {
-	b.errs[row] = &SampleError{Source: r.p.readers[reader].describe(index), Index: index, Op: op, Err: err}
+// failed records the error of the step at work on a row: of what a reader delivered,
+// or of what an operator made of it. The row is void until a policy says otherwise.
+func (r *hostRegion) failed(w *worker, b *Batch, row int, err error) {
+	w.rec.failed()
+	n := &r.p.nodes[w.at]
+	reader := max(n.reader, 0)
+	index := r.plans[b.slot][reader][row]
+	b.errs[row] = &SampleError{Source: r.p.readers[reader].describe(index), Index: index, Op: n.op.Name, Err: err}
 	r.void(b, row)
 }

@@ -255,10 +255,9 @@ func (p *Pipeline) fill(epoch int64) (Feed, error) {
 	}
 	f := &fillFeed{p: p}
 	for i, r := range p.readers {
-		plan, err := shard.New(shard.Config{
-			Samples: r.Len(), Batch: p.opt.BatchSize, Shards: r.NumShards, Policy: shard.Fill,
-			PadLastBatch: r.PadLastBatch, StickToShard: r.StickToShard, Shuffle: r.Shuffle, Seed: p.opt.Seed + uint64(i),
-		})
+		cfg := r.PlanConfig(p.opt.BatchSize, p.opt.Seed+uint64(i))
+		cfg.Policy = shard.Fill
+		plan, err := shard.New(cfg)
 		if err != nil {
 			return nil, fmt.Errorf("pipeline: reader %q: %w", r.Name, err)
 		}
@@ -278,6 +277,11 @@ func (f *fillFeed) Locate(seq int64) (epoch, step int64, ok bool) {
 func (f *fillFeed) AppendBatch(dst []int64, reader int, epoch, step int64) []int64 {
 	total, steps := epoch*f.plans[0].Steps(0)+step, f.plans[reader].Steps(0)
 	return f.plans[reader].AppendBatch(dst, total/steps, total%steps, f.p.readers[reader].ShardID)
+}
+
+// AppendEpochs implements MixFeed.
+func (f *fillFeed) AppendEpochs(dst []int64, epoch, step int64) []int64 {
+	return f.plans[0].AppendEpochs(dst, epoch, step, f.p.readers[0].ShardID)
 }
 
 // sequenceFeed is the Feed of a sequence, for one epoch.

@@ -122,6 +122,27 @@ func TestModesDoNotMix(t *testing.T) {
 	require.NoError(t, r.Close())
 }
 
+func TestStatsOfEveryWayToRun(t *testing.T) {
+	p := bareOne(t, Options{BatchSize: 4}, 10)
+	require.Equal(t, Stats{}, p.Stats())
+	for range 3 {
+		_, err := p.Run(t.Context())
+		require.NoError(t, err)
+	}
+	require.NoError(t, p.Close())
+	s := p.Stats()
+	require.EqualValues(t, 3, s.Consumer.Batches)
+	require.GreaterOrEqual(t, s.Operators[0].Samples, int64(12))
+
+	p = bareOne(t, Options{BatchSize: 4}, 10)
+	r, err := p.NewRunner(inOrder{10, 4})
+	require.NoError(t, err)
+	_, err = r.Next(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, r.Close())
+	require.Equal(t, r.Stats(), p.Stats())
+}
+
 func TestASequenceRunsOutAndIsReset(t *testing.T) {
 	ended := 0
 	p, err := New(Options{BatchSize: 4}, func(g *Graph) {

@@ -21,6 +21,15 @@ type Feed interface {
 	AppendBatch(dst []int64, reader int, epoch, step int64) []int64
 }
 
+// MixFeed is the Feed of a pipeline whose first reader is a Graph.Mix.
+type MixFeed interface {
+	Feed
+	// AppendEpochs appends, for the rows of AppendBatch for the first reader, the
+	// epoch that the sample is in of its source. Samples that come several times in
+	// an epoch of the pipeline are told apart by it. It is asked after AppendBatch.
+	AppendEpochs(dst []int64, epoch, step int64) []int64
+}
+
 // Runner runs a pipeline as its owner: it makes the batches of a feed ahead of
 // the one in use. Its methods belong to one goroutine. Iterators are built on
 // it; programs use an iterator.
@@ -149,12 +158,16 @@ func (r *Runner) Next(ctx context.Context) (*Batch, error) {
 	r.region.engine.Yield(true)
 	r.taken++
 	b := r.region.deliver(res)
+	given := false
+	defer func() { // also when a hook of the program panics
+		if !given {
+			b.Release()
+		}
+	}()
 	if r.atEnd(b) {
-		b.Release()
 		return nil, nil
 	}
 	if err := r.judge(b); err != nil {
-		b.Release()
 		return nil, err
 	}
 	r.region.consumer.delivered(b, waited)
@@ -163,6 +176,7 @@ func (r *Runner) Next(ctx context.Context) (*Batch, error) {
 		e.Waited, e.Ready = waited, ready
 		told(e)
 	}
+	given = true
 	return b, nil
 }
 
@@ -178,6 +192,7 @@ func (r *Runner) resume(ctx context.Context) error {
 		return err
 	}
 	r.taken, r.lookedTaken = 0, 0
+	r.region.watch.begin()
 	loop, err := r.exec.Loop(r.ctx, executor.LoopOptions{Slots: r.p.slots(), Limit: r.started()})
 	if err != nil {
 		r.cancel()
@@ -290,7 +305,7 @@ func (r *Runner) end() {
 func (r *Runner) Bad() int64 { return r.bad }
 
 // Close stops and joins the workers, frees the memory and gives the pipeline
-// up. A batch that is still held must not be used any more.
+// up. Batches that are still held end with it, as Batch says.
 func (r *Runner) Close() error {
 	if r.closed {
 		return nil

@@ -62,8 +62,11 @@ type ReaderOptions struct {
 // Reader is a reader of a pipeline.
 type Reader struct {
 	ReaderOptions
-	Source   Source   // nil for a sequence
+	Source   Source   // nil for a sequence; of a mix, its sources one after the other
 	Sequence Sequence // nil for a source
+
+	Mix     Mix       // of Graph.Mix
+	Sources []*Reader // what it mixes; nil for other readers
 }
 
 // Len returns the number of samples, -1 for a sequence.
@@ -126,6 +129,9 @@ func (g *Graph) Read(o ReaderOptions, src Source) []Value {
 		g.Fail(o.Name, err)
 		return make([]Value, len(outputs))
 	}
+	if g.mixing != nil {
+		return g.addSource(o, src)
+	}
 	return g.addReader(&Reader{ReaderOptions: o, Source: src}, outputs)
 }
 
@@ -135,6 +141,10 @@ func (g *Graph) ReadSequence(o ReaderOptions, seq Sequence) []Value {
 	if o.Shuffle || o.NumShards > 1 || o.StickToShard || o.PadLastBatch || o.Split != (Split{}) {
 		o.setDefaults(len(g.readers))
 		g.Fail(o.Name, fmt.Errorf("a sequence has no length: it cannot be shuffled, sharded, padded or split; use a Source with random access"))
+		return make([]Value, len(seq.Outputs()))
+	}
+	if g.mixing != nil {
+		g.Fail(g.mixing.Name, errors.New("a sequence cannot be a source of a mix: it has no length; use a Source with random access"))
 		return make([]Value, len(seq.Outputs()))
 	}
 	return g.addReader(&Reader{ReaderOptions: o, Sequence: seq}, seq.Outputs())

@@ -126,7 +126,8 @@ func (p *splitSource) Touch(index int64) {
 }
 
 // WholeIndex returns the index that a sample of the reader has in the data set as a
-// whole, of which a Split shows a part; without one they are the same.
+// whole, of which a Split shows a part; without one they are the same. Of a mix ask
+// the source, in Sources.
 func (r *Reader) WholeIndex(index int64) int64 {
 	if p, ok := r.Source.(*splitSource); ok {
 		return p.whole(index)

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -37,6 +38,10 @@ type OperatorStats struct {
 
 	WaitGet    time.Duration `json:"wait_get_ns"`    // it waited for its turn at a sequence
 	WaitMemory time.Duration `json:"wait_memory_ns"` // it waited for memory
+
+	Moves    bool          `json:"moves,omitempty"`        // it brings batches to other memory, as they are
+	Stream   int           `json:"stream,omitempty"`       // of Options.Device that it works on, from 1; 0 for none
+	OnStream time.Duration `json:"on_stream_ns,omitempty"` // its work took there; Busy is the time to issue it
 }
 
 // WorkerStats is what the workers did with their time.
@@ -90,6 +95,7 @@ func (s Stats) Sub(earlier Stats) Stats {
 		o.WaitGet -= e.WaitGet
 		o.WaitMemory -= e.WaitMemory
 		o.Timed -= e.Timed
+		o.OnStream -= e.OnStream
 	}
 	s.Operators = ops
 	s.Workers.Capacity -= earlier.Workers.Capacity
@@ -113,6 +119,9 @@ func (s Stats) Sub(earlier Stats) Stats {
 	}
 	return s
 }
+
+// steady returns the time at work without the wait for the very first batch.
+func (s Stats) steady() time.Duration { return s.Elapsed - s.Consumer.FirstBatch }
 
 // Rate returns the valid samples per second that the consumer got.
 func (s Stats) Rate() float64 {
@@ -161,14 +170,26 @@ func portion(part, whole int64) float64 {
 func (s Stats) String() string {
 	var b strings.Builder
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(t, "operator\tsamples\tMB\terrors\tµs/sample\tbusy %%\twait %%\t\n")
+	fmt.Fprint(t, "operator\tsamples\tMB\terrors\tµs/sample\tbusy %\twait %\t")
+	device := slices.ContainsFunc(s.Operators, func(o OperatorStats) bool { return o.Stream > 0 })
+	if device {
+		fmt.Fprint(t, "stream\tµs/sample there\tof the time %\t")
+	}
+	fmt.Fprintln(t)
 	for _, o := range s.Operators {
 		name := o.Name
 		if o.Timed < o.Samples {
 			name += " ~"
 		}
-		fmt.Fprintf(t, "%s\t%d\t%.1f\t%d\t%.1f\t%.1f\t%.1f\t\n", name, o.Samples, float64(o.Bytes)/1e6, o.Errors,
+		fmt.Fprintf(t, "%s\t%d\t%.1f\t%d\t%.1f\t%.1f\t%.1f\t", name, o.Samples, float64(o.Bytes)/1e6, o.Errors,
 			perSample(o.Busy, o.Samples), 100*share(o.Busy, s.Workers.Capacity), 100*share(o.WaitGet+o.WaitMemory, s.Workers.Capacity))
+		switch {
+		case o.Stream > 0:
+			fmt.Fprintf(t, "%d\t%.1f\t%.1f\t", o.Stream, perSample(o.OnStream, o.Samples), 100*share(o.OnStream, s.steady()))
+		case device:
+			fmt.Fprint(t, "\t\t\t")
+		}
+		fmt.Fprintln(t)
 	}
 	t.Flush()
 	w, q, c := s.Workers, s.Queue, s.Consumer

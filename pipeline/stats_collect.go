@@ -7,12 +7,23 @@ import (
 	"github.com/planktonml/plankton/internal/usage"
 )
 
+// Stats returns what the latest run has done so far, whether an iterator or the
+// program runs the pipeline; the zero Stats before the first. It may be called from
+// any goroutine, also after Close.
+func (p *Pipeline) Stats() Stats {
+	if g := p.latest.Load(); g != nil {
+		return g.stats()
+	}
+	return Stats{}
+}
+
 // Stats returns what the run has done so far. It may be called from any
 // goroutine, also after Close.
-func (r *Runner) Stats() Stats {
-	g := r.region
-	s := Stats{Processors: runtime.GOMAXPROCS(0), Memory: r.p.Memory()}
-	for _, info := range r.p.Operators() {
+func (r *Runner) Stats() Stats { return r.region.stats() }
+
+func (g *hostRegion) stats() Stats {
+	s := Stats{Processors: runtime.GOMAXPROCS(0), Memory: g.p.Memory()}
+	for _, info := range g.p.Operators() {
 		s.Operators = append(s.Operators, OperatorStats{Name: info.Name, Reader: info.Reader, Batch: info.Batch})
 	}
 	for _, w := range g.workers {

@@ -19,6 +19,7 @@ func WritePrometheus(w io.Writer, pipelines ...Stats) error {
 	m.operators("operator_errors_total", "Samples that an operator could not make.", func(o *OperatorStats) float64 { return float64(o.Errors) })
 	m.operators("operator_busy_seconds_total", "Time that workers spent in an operator.", func(o *OperatorStats) float64 { return o.Busy.Seconds() })
 	m.operators("operator_wait_seconds_total", "Time that an operator waited for its turn or for memory.", func(o *OperatorStats) float64 { return (o.WaitGet + o.WaitMemory).Seconds() })
+	m.operators("operator_stream_seconds_total", "Time that an operator's work took on its stream of the device.", func(o *OperatorStats) float64 { return o.OnStream.Seconds() })
 
 	m.gauge("workers", "Workers that work.", func(s *Stats) float64 { return float64(s.Workers.Workers) })
 	m.head("worker_seconds_total", "counter", "Time of all workers, by what they did.")

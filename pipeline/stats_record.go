@@ -212,14 +212,17 @@ func (c *opCounts) addTo(o *OperatorStats, given int64) {
 	}
 }
 
-// batchCounts counts what an operator for whole batches does. The host's time
-// counts; what a device does afterwards is not seen here.
+// batchCounts counts what an operator for whole batches does: on the host, and
+// what that issued on a stream.
 type batchCounts struct {
 	operator int
+	moves    bool
 	hook     func(OperatorEvent)
 
-	mu     sync.Mutex
-	counts opCounts
+	mu       sync.Mutex
+	counts   opCounts
+	stream   int // from 1, 0 while nothing has been done on one
+	onStream time.Duration
 }
 
 // done counts the work on one batch, begun at the given time.
@@ -250,11 +253,21 @@ func (k *batchCounts) done(b *Batch, out []BatchTensor, began int64, err error) 
 	}
 }
 
+// streamed counts the work on one batch that took so long on a stream.
+func (k *batchCounts) streamed(stream int, d time.Duration) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.stream = stream + 1
+	k.onStream += d
+}
+
 // addTo adds what was counted to the operators of a Stats.
 func (k *batchCounts) addTo(ops []OperatorStats) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.counts.addTo(&ops[k.operator], k.counts.timed)
+	o := &ops[k.operator]
+	k.counts.addTo(o, k.counts.timed)
+	o.Moves, o.Stream, o.OnStream = k.moves, k.stream, k.onStream
 }
 
 // consumer counts what the consumer of a run gets and waits for.

@@ -9,15 +9,15 @@ import (
 	"github.com/planktonml/plankton/streams"
 )
 
-// streamWatch tells an EventListener what the streams of Options.Device do. It
-// stands between the executor and the device: around each piece of work, and in
-// front of the waits before it, it records an event more than the executor needs.
+// streamWatch measures what the streams of Options.Device do, for the statistics and
+// for an EventListener. It stands between the executor and the device: in front of
+// each piece of work, and for the listener in front of the waits before it, it
+// records an event more than the executor needs.
 type streamWatch struct {
-	hook      func(StreamEvent)
-	operators int // the place in Stats.Operators of the first operator for whole batches
+	hook func(StreamEvent) // nil where nobody listens
 
 	mu       sync.Mutex
-	streams  int           // made so far
+	streams  int           // made in this run so far
 	anchor   streams.Event // ties the time of the device to that of the host
 	anchored int64         // when it completed, by the clock of the host
 	running  map[*streams.Context]*streamWork
@@ -28,7 +28,7 @@ type streamWatch struct {
 type streamWork struct {
 	stream     int
 	issued     int64
-	waits      streams.Event // in front of the waits for other streams; nil where there are none
+	waits      streams.Event // in front of the waits for other streams; nil where there are none, or nobody listens
 	begin, end streams.Event
 	called     int64        // when its function was called
 	completed  atomic.Int64 // when the host learned of its end
@@ -43,16 +43,21 @@ func (w *streamWork) learned() int64 {
 	return now()
 }
 
-// watchStreams returns the watch of a pipeline, nil where nobody wants to know or
-// there is no device.
+// took returns how long the work took, by the events of the device or else by the
+// clock of the host.
+func (w *streamWork) took() (d time.Duration, measured bool) {
+	if d, err := w.end.Elapsed(w.begin); err == nil {
+		return d, true
+	}
+	return time.Duration(w.learned() - w.called), false
+}
+
+// watchStreams returns the watch of a pipeline, nil where nothing works on a stream.
 func (p *Pipeline) watchStreams() *streamWatch {
-	if p.opt.Events.Stream == nil || p.opt.Device == nil || len(p.batchOps) == 0 {
+	if p.opt.Device == nil || !slices.ContainsFunc(p.batchOps, batchNode.onStream) {
 		return nil
 	}
-	t := &streamWatch{
-		hook: p.opt.Events.Stream, operators: len(p.Operators()) - len(p.batchOps), running: map[*streams.Context]*streamWork{},
-		works: make([][]*streamWork, p.slots()),
-	}
+	t := &streamWatch{hook: p.opt.Events.Stream, running: map[*streams.Context]*streamWork{}, works: make([][]*streamWork, p.slots())}
 	for i := range t.works {
 		t.works[i] = make([]*streamWork, len(p.batchOps))
 	}
@@ -67,6 +72,16 @@ func (t *streamWatch) device(d streams.Device) streams.Device {
 	return &watchedDevice{d, t}
 }
 
+// begin readies the watch for a run, which makes streams of its own.
+func (t *streamWatch) begin() {
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.streams = 0
+}
+
 // called notes on the stream of c that an operator begins its work on a batch.
 func (t *streamWatch) called(c *streams.Context, slot, operator int) {
 	if t == nil {
@@ -79,40 +94,50 @@ func (t *streamWatch) called(c *streams.Context, slot, operator int) {
 	t.works[slot][operator] = w
 }
 
-// tell tells of all work on a batch, which has completed.
-func (t *streamWatch) tell(b *Batch) {
+// tell counts all work on a batch, which has completed, and tells of it.
+func (t *streamWatch) tell(b *Batch, counts []batchCounts) {
 	if t == nil {
 		return
 	}
-	t.mu.Lock()
-	works := slices.Clone(t.works[b.slot])
-	clear(t.works[b.slot])
-	t.mu.Unlock()
-	for i, w := range works {
-		if w != nil {
-			e := t.event(w)
-			e.Operator, e.Epoch, e.Step, e.Slot = t.operators+i, b.epoch, b.step, b.slot
+	for i := range counts {
+		w := t.take(b.slot, i)
+		if w == nil {
+			continue
+		}
+		d, measured := w.took()
+		counts[i].streamed(w.stream, d)
+		if t.hook != nil {
+			e := t.event(w, d, measured)
+			e.Operator, e.Epoch, e.Step, e.Slot = counts[i].operator, b.epoch, b.step, b.slot
 			t.hook(e)
 		}
 	}
 }
 
-// event returns what is known of w: by the events of the device, or where it
-// cannot tell, by the clock of the host.
-func (t *streamWatch) event(w *streamWork) StreamEvent {
-	e := StreamEvent{Stream: w.stream, Issued: clock(w.issued)}
-	after, err := w.begin.Elapsed(t.anchor)
-	if err == nil {
-		e.Duration, err = w.end.Elapsed(w.begin)
+// take returns an operator's work on the batch of a slot, nil if there was none, and
+// forgets it.
+func (t *streamWatch) take(slot, operator int) *streamWork {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	w := t.works[slot][operator]
+	t.works[slot][operator] = nil
+	return w
+}
+
+// event returns what is known of w, which took so long: by the events of the device
+// where those have measured that, else by the clock of the host.
+func (t *streamWatch) event(w *streamWork, took time.Duration, measured bool) StreamEvent {
+	e := StreamEvent{Stream: w.stream, Issued: clock(w.issued), Start: clock(w.called), Duration: took}
+	if !measured {
+		return e
 	}
+	after, err := w.begin.Elapsed(t.anchor)
 	if err == nil && w.waits != nil {
 		e.Waited, err = w.begin.Elapsed(w.waits)
 	}
-	if err != nil {
-		e.Waited, e.Start, e.Duration = 0, clock(w.called), time.Duration(w.learned()-w.called)
-		return e
+	if err == nil {
+		e.Start, e.Measured = clock(t.onHost(w, int64(after), int64(took))), true
 	}
-	e.Start, e.Measured = clock(t.onHost(w, int64(after), int64(e.Duration))), true
 	return e
 }
 
@@ -150,7 +175,7 @@ func (d *watchedDevice) NewStream() (streams.Stream, error) {
 	t := d.watch
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.anchor == nil {
+	if t.hook != nil && t.anchor == nil {
 		// A new stream has nothing to do, so the event completes at once.
 		t.anchored, t.anchor = now(), s.Record()
 	}
@@ -169,7 +194,7 @@ type watchedStream struct {
 }
 
 func (s *watchedStream) Wait(e streams.Event) {
-	if s.waits == nil {
+	if s.watch.hook != nil && s.waits == nil {
 		s.waits = s.Stream.Record()
 	}
 	s.Stream.Wait(e)

@@ -150,11 +150,21 @@ func BytesOf[T Element](s []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(s[0])))
 }
 
-func (t *Tensor) Uint8s() []uint8     { return t.data }
-func (t *Tensor) Int32s() []int32     { return View[int32](t.data) }
-func (t *Tensor) Int64s() []int64     { return View[int64](t.data) }
-func (t *Tensor) Float32s() []float32 { return View[float32](t.data) }
-func (t *Tensor) Float64s() []float64 { return View[float64](t.data) }
+// Float32s returns the elements of a float32 tensor; the other typed methods do the
+// same for their types. They panic if the tensor is of another type, which fails the
+// sample where an operator or reader does it.
+func (t *Tensor) Float32s() []float32 { return View[float32](t.typed(Float32)) }
+func (t *Tensor) Float64s() []float64 { return View[float64](t.typed(Float64)) }
+func (t *Tensor) Int32s() []int32     { return View[int32](t.typed(Int32)) }
+func (t *Tensor) Int64s() []int64     { return View[int64](t.typed(Int64)) }
+func (t *Tensor) Uint8s() []uint8     { return t.typed(Uint8) }
+
+func (t *Tensor) typed(want DType) []byte {
+	if t.dtype != want {
+		panic(fmt.Sprintf("pipeline: the tensor is %s, not %s", t.dtype, want))
+	}
+	return t.data
+}
 
 // Scalar returns the only element of the tensor as a float64; Bool counts as 0
 // or 1.

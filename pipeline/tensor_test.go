@@ -121,3 +121,18 @@ func TestViewLeavesOutWhatFillsNoElement(t *testing.T) {
 	})
 	require.Nil(t, View[int32](nil))
 }
+
+func TestTypedMethodsPanicForOtherTypes(t *testing.T) {
+	a := scratch(Float32)
+	_, err := a.Resize(2)
+	require.NoError(t, err)
+	require.Len(t, a.Float32s(), 2)
+	for want, read := range map[string]func(){
+		"float64": func() { a.Float64s() },
+		"int32":   func() { a.Int32s() },
+		"int64":   func() { a.Int64s() },
+		"uint8":   func() { a.Uint8s() },
+	} {
+		require.PanicsWithValue(t, "pipeline: the tensor is float32, not "+want, read)
+	}
+}

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -17,9 +18,11 @@ const (
 	ByBursts                  // consumer and workers wait for each other in turn
 	ByConsumer                // the data are there before they are asked for
 	ByProcessors              // the consumer's step and the workers share the processors
+	ByDevice                  // the consumer waits for operators on a stream of the device
+	ByCopy                    // the consumer waits for copies to the device
 )
 
-var bounds = [...]string{"undecided", "reader", "operator", "memory", "bursts", "consumer", "processors"}
+var bounds = [...]string{"undecided", "reader", "operator", "memory", "bursts", "consumer", "processors", "device", "copy"}
 
 // String returns one word.
 func (b Bound) String() string {
@@ -31,6 +34,16 @@ func (b Bound) String() string {
 
 // MarshalText writes what String returns.
 func (b Bound) MarshalText() ([]byte, error) { return []byte(b.String()), nil }
+
+// UnmarshalText accepts what String returns for the bounds that there are.
+func (b *Bound) UnmarshalText(text []byte) error {
+	i := slices.Index(bounds[:], string(text))
+	if i < 0 {
+		return fmt.Errorf("pipeline: no bound %q; the bounds are %s", text, strings.Join(bounds[:], ", "))
+	}
+	*b = Bound(i)
+	return nil
+}
 
 // Verdict says in words what limits a run and what to change.
 type Verdict struct {
@@ -62,7 +75,7 @@ func (v Verdict) String() string {
 const (
 	late    = 0.05 // the consumer waits for data
 	starved = 0.10 // workers wait for memory
-	full    = 0.85 // processors are at work
+	full    = 0.85 // processors are at work, or a stream
 	heavy   = 0.30 // workers take part in that
 	shared  = 1.5  // a step takes so many times its fastest: it shares its processors
 )
@@ -82,9 +95,12 @@ func (s Stats) Verdict() Verdict {
 	}
 	c.Waited -= c.FirstBatch
 	waits, idle := c.WaitShare(), share(w.WaitPut, w.Capacity)
-	top := s.slowest()
+	top, queue := s.slowest(), s.busiest()
+	lined := share(queue.work, s.steady())
 	v := Verdict{ProcessorsFull: s.CPUShare() >= full || s.CPU == 0 && w.Workers >= s.Processors, Operator: top.Name}
 	switch {
+	case waits >= late && lined >= full && lined > w.BusyShare():
+		s.inLine(&v, queue, waits)
 	case waits >= late && share(w.WaitMemory, w.Capacity) >= starved:
 		v.Bound = ByMemory
 		v.because("workers waited for memory %s of their time; %s", percent(share(w.WaitMemory, w.Capacity)), waiting(waits))

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"encoding/json"
 	"runtime"
 	"testing"
 	"testing/synctest"
@@ -49,7 +50,16 @@ func TestVerdictOnMemory(t *testing.T) {
 				}), nil
 			},
 		})[0]
-		g.Output("x", square(g, v, nil))
+		g.Output("x", g.Add(Op{
+			Name: "length", Inputs: []Value{v}, Outputs: []Spec{{DType: Int64}},
+			New: func() (Kernel, error) {
+				return KernelFunc(func(_ *Sample, in, out []*Tensor) error {
+					_, err := out[0].Resize()
+					out[0].Int64s()[0] = int64(in[0].Len())
+					return err
+				}), nil
+			},
+		})[0])
 	})
 	require.NoError(t, err)
 	v := consume(t, p, 20, 0).Verdict()
@@ -170,4 +180,15 @@ func TestVerdictRules(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestBoundsAreTextBothWays(t *testing.T) {
+	for b := Undecided; b <= ByCopy; b++ {
+		text, err := json.Marshal(Verdict{Bound: b})
+		require.NoError(t, err)
+		var back Verdict
+		require.NoError(t, json.Unmarshal(text, &back))
+		require.Equal(t, Verdict{Bound: b}, back)
+	}
+	require.ErrorContains(t, json.Unmarshal([]byte(`{"bound":"luck"}`), new(Verdict)), `no bound "luck"; the bounds are undecided, reader`)
 }

@@ -67,7 +67,11 @@ func (p *Pipeline) newWorker(number int) (*worker, error) {
 func (w *worker) run(ctx context.Context, b *Batch, row int, plan [][]int64, seqs []*turnstile) (err error) {
 	p := w.p
 	index := plan[0][row]
-	w.sample = Sample{worker: w, ctx: ctx, epoch: b.epoch, index: index, key: sampleKey(p.opt.Seed, b.epoch, index)}
+	epoch := b.epoch
+	if b.epochs != nil {
+		epoch = b.epochs[row]
+	}
+	w.sample = Sample{worker: w, ctx: ctx, epoch: epoch, index: index, key: sampleKey(p.opt.Seed, epoch, index)}
 	for i := range p.outputs {
 		o := &p.outputs[i]
 		t := &w.tensors[o.value]

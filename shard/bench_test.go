@@ -19,6 +19,8 @@ func BenchmarkPlanBatch256(b *testing.B) {
 		{"shuffled-by-step", shard.Config{Shuffle: true, Partition: shard.ByStep}},
 		{"shuffled-sticking", shard.Config{Shuffle: true, StickToShard: true}},
 		{"shuffled-blocks", shard.Config{Shuffle: true, Block: 4096}},
+		{"mixed", shard.Config{Sources: []int64{6e8, 4e8}, Weights: []int64{1, 3}}},
+		{"mixed-shuffled", shard.Config{Sources: []int64{6e8, 4e8}, Weights: []int64{1, 3}, Shuffle: true}},
 		{"dali", shard.Config{Mode: shard.DALI}},
 	} {
 		b.Run(c.name, func(b *testing.B) {

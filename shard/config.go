@@ -135,6 +135,7 @@ func enumParse(field string, names []string, s string) (int, error) {
 // zero value of every field but Samples, Batch and Shards is its default.
 type Config struct {
 	// Samples is the size N of the data set, 1 to MaxSamples. Sample ids are 0 to N-1.
+	// With Sources it is the number of draws of an epoch.
 	Samples int64
 	// Batch is the number of rows of one batch of one rank, 1 to MaxRanks.
 	Batch int
@@ -161,6 +162,13 @@ type Config struct {
 	// blocks of this many consecutive samples come in permuted order, and so do
 	// the samples within each block. 0 shuffles all samples. Needs Shuffle.
 	Block int64
+
+	// Sources mixes several data sets of these sizes, by Weights as in [NewMix], one
+	// for each: every epoch goes on with the draws of the mix. Ids count through the
+	// sources, one after the other; each source goes through epochs of its own, in
+	// its order or shuffled. Only Exact, and not with StickToShard.
+	Sources []int64
+	Weights []int64
 
 	// Size takes the bookkeeping of DALI's iterators that are given a size
 	// instead of a reader's name: the number of samples of one epoch over all
@@ -207,10 +215,34 @@ func (c *Config) validate() error {
 	case c.Block > 0 && !c.Shuffle:
 		return &ConfigError{"Block", c.Block, "0 without Shuffle: blocks only matter for a shuffled order"}
 	}
+	if err := c.validateSources(); err != nil {
+		return err
+	}
 	if c.Mode == DALI {
 		return c.validateDALI()
 	}
 	return c.validateExact()
+}
+
+func (c *Config) validateSources() error {
+	switch {
+	case len(c.Sources) != len(c.Weights):
+		return &ConfigError{"Weights", c.Weights, fmt.Sprintf("one for each of the %d Sources", len(c.Sources))}
+	case c.Sources == nil:
+		return nil
+	case c.Mode == DALI:
+		return &ConfigError{"Sources", c.Sources, "nil in DALI mode, which cannot mix; use Exact mode"}
+	case c.StickToShard:
+		return &ConfigError{"StickToShard", true, "false with Sources: every epoch goes on with other samples"}
+	}
+	left := int64(MaxSamples)
+	for _, size := range c.Sources {
+		if size < 1 || size > left {
+			return &ConfigError{"Sources", c.Sources, fmt.Sprintf("positive sizes, a sum of at most %d", int64(MaxSamples))}
+		}
+		left -= size
+	}
+	return nil
 }
 
 func (c *Config) validateExact() error {

@@ -90,7 +90,7 @@ func TestEnums(t *testing.T) {
 	_, err = ParsePartition("rank")
 	require.Error(t, err)
 
-	require.Equal(t, "Policy(9)", Policy(9).String())
+	require.Equal(t, "Policy(3)", Policy(3).String())
 	_, err = Mode(9).MarshalText()
 	require.Error(t, err)
 }

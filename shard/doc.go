@@ -45,6 +45,12 @@
 // ranks of 32 rows and 4 of 16 read the same ones. The ranks share a short last
 // batch evenly, to within one.
 //
+// # Several sources
+//
+// With Sources and Weights an epoch is the next N draws of a [Mix], which go on from
+// epoch to epoch, and the laws hold for draws. The list of an epoch is in the order of
+// the mix's schedule; Shuffle permutes each source within its own epochs.
+//
 // # DALI mode
 //
 // DALI mode returns what NVIDIA DALI 2.4 and its framework iterators return, for

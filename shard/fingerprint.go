@@ -11,9 +11,18 @@ import (
 // the library that keep the order.
 func (p *Plan) Fingerprint() string {
 	c := &p.cfg
-	return fmt.Sprintf("plan/1 samples=%d policy=%v mode=%v partition=%v pad_last_batch=%t stick_to_shard=%t shuffle=%t seed=%d block=%d size=%d last_batch_padded=%t pipes=%s",
+	text := fmt.Sprintf("plan/1 samples=%d policy=%v mode=%v partition=%v pad_last_batch=%t stick_to_shard=%t shuffle=%t seed=%d block=%d size=%d last_batch_padded=%t pipes=%s",
 		c.Samples, c.Policy, c.Mode, c.Partition, c.PadLastBatch, c.StickToShard, c.Shuffle, c.Seed, c.Block, c.Size, c.LastBatchPadded,
-		strings.ReplaceAll(fmt.Sprint(c.Pipes), " ", ","))
+		list(c.Pipes))
+	if p.mix != nil {
+		text += fmt.Sprintf(" sources=%s weights=%s", list(c.Sources), list(p.mix.weights))
+	}
+	return text
+}
+
+// list writes numbers without blanks, as in "[3,1]".
+func list[T int | int64](numbers []T) string {
+	return strings.ReplaceAll(fmt.Sprint(numbers), " ", ",")
 }
 
 // MismatchError names the first setting in which a stored fingerprint differs

@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -301,11 +302,11 @@ func (r *reading) check(w *World) {
 		r.fail("rank %d is not below the size %d", w.Rank, w.Size)
 	case w.LocalSize > w.Size:
 		r.fail("%d processes on this node are more than %d in all", w.LocalSize, w.Size)
-	case w.LocalSize > 0 && w.LocalRank >= w.LocalSize:
-		r.fail("local rank %d is not below the local size %d", w.LocalRank, w.LocalSize)
+	case w.LocalRank >= cmp.Or(w.LocalSize, w.Size):
+		r.fail("local rank %d is not below the %d processes that there can be on this node", w.LocalRank, cmp.Or(w.LocalSize, w.Size))
 	case w.Nodes > w.Size:
 		r.fail("%d nodes are more than %d processes", w.Nodes, w.Size)
-	case w.Nodes > 0 && w.Node >= w.Nodes:
-		r.fail("node %d is not below the number of nodes %d", w.Node, w.Nodes)
+	case w.Node >= cmp.Or(w.Nodes, w.Size):
+		r.fail("node %d is not below the %d nodes that there can be", w.Node, cmp.Or(w.Nodes, w.Size))
 	}
 }

@@ -2,6 +2,7 @@ package shard
 
 import (
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -12,7 +13,8 @@ const MaxMixPeriod = 1 << 16
 // Mix draws from several sources in fixed proportions, without end: it says for
 // every draw which source it comes from and how many that source gave before.
 // The position is one number, so a mix resumes anywhere at no cost. Draw
-// (step·ranks+rank)·batch+row shares it among ranks by step.
+// (step·ranks+rank)·batch+row shares it among ranks by step; a [Plan] with
+// [Config.Sources] does all of this.
 //
 // Of the first k draws source i has given its exact share k·w/W (of weight w, of
 // a total W) to within less than one, for every k. The schedule takes
@@ -84,6 +86,66 @@ func (m *Mix) At(k int64) (source int, draw int64) {
 
 // Period returns the number of draws after which the order of sources repeats.
 func (m *Mix) Period() int { return len(m.turns) }
+
+// mixture says what the list positions of a plan that mixes sources draw. Draws
+// count on from epoch to epoch, and every source goes through epochs of its own.
+type mixture struct {
+	*Mix
+	draws  int64   // of an epoch of the plan
+	sizes  []int64 // of the sources
+	starts []int64 // their first ids
+}
+
+// newMixture returns the mixture of a valid config, nil if it has no sources.
+func newMixture(c *Config) (*mixture, error) {
+	if c.Sources == nil {
+		return nil, nil
+	}
+	mix, err := NewMix(c.Weights...)
+	if err != nil {
+		return nil, err
+	}
+	m := &mixture{Mix: mix, draws: c.Samples, sizes: c.Sources}
+	next := int64(0)
+	for _, size := range m.sizes {
+		m.starts = append(m.starts, next)
+		next += size
+	}
+	return m, nil
+}
+
+// draw returns the place in an epoch of a source that a list position draws. After
+// 2^63 draws the mix begins anew.
+func (m *mixture) draw(epoch, pos int64) (source int, sourceEpoch, place int64) {
+	source, drawn := m.At((epoch*m.draws + pos) & math.MaxInt64)
+	return source, drawn / m.sizes[source], drawn % m.sizes[source]
+}
+
+// drawer finds the samples of draws. It is a value of one call, on the stack, and
+// keeps the orders of a few sources, as neighbours in the list are of different ones.
+type drawer struct {
+	*mixture
+	cfg    *Config
+	orders [8]struct {
+		source int
+		epoch  int64
+		list   shuffle // of no samples before the first use
+	}
+}
+
+// id returns the sample that a list position of an epoch draws.
+func (d *drawer) id(epoch, pos int64) int64 {
+	source, epoch, place := d.draw(epoch, pos)
+	if d.cfg.Shuffle {
+		o := &d.orders[source%len(d.orders)]
+		if o.list.n == 0 || o.source != source || o.epoch != epoch {
+			o.source, o.epoch = source, epoch
+			o.list = newShuffle(d.sizes[source], d.cfg.Block, deriveKey(d.cfg.Seed, epochKey, epoch, int64(source)))
+		}
+		place = o.list.at(place)
+	}
+	return d.starts[source] + place
+}
 
 func gcd(a, b int64) int64 {
 	for b != 0 {

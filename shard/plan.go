@@ -17,6 +17,7 @@ type Plan struct {
 	rest  rest        // of the epoch that the plan resumes, if other worlds have read a part
 	at    [2]int64    // epoch and step to start with
 	dali  *daliEpochs // in DALI mode
+	mix   *mixture    // of sources, or nil
 }
 
 // New makes the plan of cfg. The error is a [*ConfigError]. A plan of full
@@ -25,8 +26,11 @@ func New(cfg Config) (*Plan, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	cfg.Pipes = slices.Clone(cfg.Pipes)
-	p := &Plan{cfg: cfg}
+	p := &Plan{cfg: cfg.clone()}
+	var err error
+	if p.mix, err = newMixture(&p.cfg); err != nil {
+		return nil, err
+	}
 	if cfg.Mode == DALI {
 		p.dali = newDALIEpochs(&p.cfg)
 	} else {
@@ -36,9 +40,10 @@ func New(cfg Config) (*Plan, error) {
 }
 
 // Config returns what the plan was made of.
-func (p *Plan) Config() Config {
-	c := p.cfg
-	c.Pipes = slices.Clone(c.Pipes)
+func (p *Plan) Config() Config { return p.cfg.clone() }
+
+func (c Config) clone() Config {
+	c.Pipes, c.Sources, c.Weights = slices.Clone(c.Pipes), slices.Clone(c.Sources), slices.Clone(c.Weights)
 	return c
 }
 
@@ -117,6 +122,10 @@ func (p *Plan) Sample(epoch, step int64, rank, row int) (id int64, ok bool) {
 	if p.dali != nil {
 		return b.position(int64(row), &p.cfg), true
 	}
+	if p.mix != nil {
+		d := drawer{mixture: p.mix, cfg: &p.cfg}
+		return d.id(epoch, p.position(&b, epoch, int64(row))), true
+	}
 	o := p.order(epoch)
 	return o.id(p.position(&b, epoch, int64(row))), true
 }
@@ -132,9 +141,37 @@ func (p *Plan) AppendBatch(dst []int64, epoch, step int64, rank int) []int64 {
 	if p.dali != nil {
 		return b.append(dst, &p.cfg)
 	}
+	if p.mix != nil {
+		return p.appendDrawn(dst, &b, epoch)
+	}
 	o := p.order(epoch)
 	for row := range int64(b.valid) {
 		dst = append(dst, o.id(p.position(&b, epoch, row)))
+	}
+	return dst
+}
+
+// appendDrawn is the part of AppendBatch for a mix of sources.
+func (p *Plan) appendDrawn(dst []int64, b *batch, epoch int64) []int64 {
+	d := drawer{mixture: p.mix, cfg: &p.cfg}
+	for row := range int64(b.valid) {
+		dst = append(dst, d.id(epoch, p.position(b, epoch, row)))
+	}
+	return dst
+}
+
+// AppendEpochs appends, for the rows of [Plan.AppendBatch], the epoch that each
+// sample is in: with [Config.Sources] that of its source, otherwise the plan's.
+// The sample and that epoch together come once, however often an epoch of the plan
+// draws the sample, except where [Fill] repeats a row.
+func (p *Plan) AppendEpochs(dst []int64, epoch, step int64, rank int) []int64 {
+	b := p.batch(epoch, step, rank)
+	for row := range int64(b.valid) {
+		of := epoch
+		if p.mix != nil {
+			_, of, _ = p.mix.draw(epoch, p.position(&b, epoch, row))
+		}
+		dst = append(dst, of)
 	}
 	return dst
 }

@@ -77,7 +77,7 @@ func (p *Plan) Resume(pos Position) (*Plan, error) {
 	if p.dali != nil && last > 0 {
 		return nil, &PositionError{"Phases", pos.Phases, "one phase: DALI mode cannot change the world within an epoch"}
 	}
-	q := &Plan{cfg: p.cfg, steps: p.steps, dali: p.dali, at: [2]int64{pos.Epoch, 0}}
+	q := &Plan{cfg: p.cfg, steps: p.steps, dali: p.dali, mix: p.mix, at: [2]int64{pos.Epoch, 0}}
 	for i, ph := range pos.Phases {
 		w, err := q.phase(ph)
 		if err != nil {
@@ -87,13 +87,14 @@ func (p *Plan) Resume(pos Position) (*Plan, error) {
 		switch {
 		case ph.Steps < 0 || ph.Steps > steps:
 			return nil, &PositionError{fmt.Sprintf("Phases[%d].Steps", i), ph.Steps, fmt.Sprintf("0 to %d", steps)}
+		case ph.Steps == 0: // nothing was read, also where there was nothing
 		case ph.Steps == steps && i < last:
 			return nil, &PositionError{fmt.Sprintf("Phases[%d].Steps", i), ph.Steps, fmt.Sprintf("fewer than %d, as another phase follows", steps)}
 		case ph.Steps == steps:
 			q.rest, q.at = rest{}, [2]int64{pos.Epoch + 1, 0}
 		case i == last && ph.Shards == p.cfg.Shards && ph.Batch == p.cfg.Batch:
 			q.at[1] = ph.Steps
-		case ph.Steps > 0:
+		default:
 			q.rest = w.rest.read(&w.cfg, pos.Epoch, ph)
 		}
 	}

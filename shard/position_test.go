@@ -20,7 +20,7 @@ func TestResumeSameWorld(t *testing.T) {
 		e, s := q.Start()
 		require.Equal(t, read(p, epoch, step, p.Len(epoch)), read(q, epoch, step, q.Len(epoch)))
 		require.Equal(t, read(p, epoch+1, 0, p.Len(0)), read(q, epoch+1, 0, q.Len(0)))
-		if step == p.Len(epoch) {
+		if step > 0 && step == p.Len(epoch) {
 			require.Equal(t, [2]int64{epoch + 1, 0}, [2]int64{e, s})
 		} else {
 			require.Equal(t, [2]int64{epoch, step}, [2]int64{e, s})
@@ -197,8 +197,11 @@ func TestFingerprint(t *testing.T) {
 	var mismatch *MismatchError
 	require.ErrorAs(t, p.CheckFingerprint(strings.Replace(p.Fingerprint(), "plan/1", "plan/2", 1)), &mismatch)
 	require.Equal(t, "version", mismatch.Field)
-	for _, edited := range []string{"", "plan/1", p.Fingerprint()[:40], p.Fingerprint() + " more=1"} {
+	for edited, field := range map[string]string{
+		"": "version", "plan/1": "fingerprint", "plan/1 size=100": "fingerprint", p.Fingerprint()[:40]: "mode", p.Fingerprint() + " more=1": "fingerprint",
+	} {
 		require.ErrorAs(t, p.CheckFingerprint(edited), &mismatch, edited)
+		require.Equal(t, field, mismatch.Field, edited)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
@@ -51,6 +52,9 @@ func TestFromEnv(t *testing.T) {
 		{"torchrun in a pod", torchrun + " PET_NNODES=2 PET_NODE_RANK=1 PET_NPROC_PER_NODE=4 JOB_COMPLETION_INDEX=1", World{5, 8, 1, 4, 1, 2, "r7", 2, "torchrun"}},
 		{"PyTorchJob", pytorch, World{2, 3, 0, 1, 2, 3, "", 0, "Kubeflow PyTorchJob"}},
 		{"generic", "RANK=2 WORLD_SIZE=4 LOCAL_RANK=0 NODE_RANK=1", World{2, 4, 0, 0, 1, 0, "", 0, "generic"}},
+		{"generic in a pod", "KUBERNETES_SERVICE_HOST=10.0.0.1 RANK=2 WORLD_SIZE=3", World{2, 3, -1, 0, -1, 0, "", 0, "generic"}},
+		{"generic, half a PyTorchJob", "KUBERNETES_SERVICE_HOST=10.0.0.1 MASTER_ADDR=m RANK=2 WORLD_SIZE=3", World{2, 3, -1, 0, -1, 0, "", 0, "generic"}},
+		{"generic beside a master", "MASTER_ADDR=m MASTER_PORT=1 RANK=2 WORLD_SIZE=3", World{2, 3, -1, 0, -1, 0, "", 0, "generic"}},
 		{"generic that agrees", "RANK=3 WORLD_SIZE=4 " + mpirun, World{3, 4, -1, 0, -1, 0, "", 0, "generic"}},
 		{"Kubeflow Trainer", pod, World{1, 4, 0, 1, 1, 4, "", 0, "Kubeflow Trainer"}},
 		{"Open MPI 4", mpirun, World{3, 4, 1, 2, -1, 0, "", 0, "Open MPI"}},
@@ -90,6 +94,8 @@ func TestFromEnvErrors(t *testing.T) {
 		{"LOCAL_RANK=1", "generic", "RANK is not set", "LOCAL_RANK=1"},
 		{"TORCHELASTIC_RUN_ID=r WORLD_SIZE=2", "torchrun", "RANK is not set", "WORLD_SIZE=2, TORCHELASTIC_RUN_ID=r"},
 		{"RANK=0 WORLD_SIZE=4 LOCAL_RANK=2 LOCAL_WORLD_SIZE=2", "generic", "local rank 2 is not below", "LOCAL_RANK=2"},
+		{"RANK=0 WORLD_SIZE=4 LOCAL_RANK=4", "generic", "local rank 4 is not below the 4", "LOCAL_RANK=4"},
+		{"RANK=0 WORLD_SIZE=4 NODE_RANK=4", "generic", "node 4 is not below the 4", "NODE_RANK=4"},
 		{"RANK=0 WORLD_SIZE=2 LOCAL_RANK=2 LOCAL_WORLD_SIZE=3", "generic", "3 processes on this node", "LOCAL_WORLD_SIZE=3"},
 		{"PLANKTON_RANK=0 PLANKTON_WORLD_SIZE=2 PLANKTON_NODES=3", "PLANKTON", "3 nodes are more", "PLANKTON_NODES=3"},
 		{"PLANKTON_RANK=0 PLANKTON_WORLD_SIZE=2 PLANKTON_NODES=2 PLANKTON_NODE_RANK=2", "PLANKTON", "node 2 is not below", "PLANKTON_NODE_RANK=2"},
@@ -107,6 +113,8 @@ func TestFromEnvErrors(t *testing.T) {
 		{"PET_NODE_RANK=1 PET_NNODES=4 PET_NPROC_PER_NODE=2", "Kubeflow Trainer", "2 processes per node", "PET_NPROC_PER_NODE=2"},
 		{"PET_NODE_RANK=1 PET_NNODES=1:4", "Kubeflow Trainer", "PET_NNODES is not a number", "PET_NNODES=1:4"},
 		{"RANK=0 WORLD_SIZE=1 " + mpirun, "generic", "contradicts Open MPI", "generic: rank 0 of 1, Open MPI: rank 3 of 4"},
+		{"RANK=3 WORLD_SIZE=8 " + mpirun, "generic", "contradicts Open MPI", "generic: rank 3 of 8, Open MPI: rank 3 of 4"},
+		{"RANK=0 WORLD_SIZE=4 " + mpirun, "generic", "contradicts Open MPI", "generic: rank 0 of 4, Open MPI: rank 3 of 4"},
 		{"RANK=0 WORLD_SIZE=1 " + srun, "generic", "contradicts Slurm", "generic: rank 0 of 1, Slurm: rank 6 of 7"},
 		{mpirun + " PMI_RANK=1", "PMI", "PMI_SIZE is not set", "PMI_RANK=1"},
 		{mpirun + " " + hydra, "Open MPI", "contradicts PMI", "Open MPI: rank 3 of 4, PMI: rank 2 of 6"},
@@ -117,6 +125,27 @@ func TestFromEnvErrors(t *testing.T) {
 		require.Equal(t, c.source, envErr.Source, c.env)
 		require.Contains(t, envErr.Problem, c.problem, c.env)
 		require.Contains(t, envErr.Error(), c.seen, c.env)
+	}
+}
+
+// An environment that lacks any one of its variables is refused, or says the same.
+func TestFromEnvNeverGuesses(t *testing.T) {
+	for _, env := range []string{
+		"PLANKTON_RANK=1 PLANKTON_WORLD_SIZE=3", "RANK=2 WORLD_SIZE=4 LOCAL_RANK=0 NODE_RANK=1", "JOB_COMPLETION_INDEX=2 PLANKTON_WORLD_SIZE=5",
+		torchrun, pytorch, pod, mpirun, prterun, hydra, srun, jsrun,
+	} {
+		whole, err := FromEnv(lookup(env))
+		require.NoError(t, err, env)
+		vars := strings.Fields(env)
+		for i := range vars {
+			less := strings.Join(slices.Delete(slices.Clone(vars), i, i+1), " ")
+			w, err := FromEnv(lookup(less))
+			if err != nil {
+				require.ErrorAs(t, err, new(*EnvError), less)
+				continue
+			}
+			require.Equal(t, [2]int{whole.Rank, whole.Size}, [2]int{w.Rank, w.Size}, less)
+		}
 	}
 }
 

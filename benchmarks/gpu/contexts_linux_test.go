@@ -16,6 +16,7 @@ import (
 	"github.com/planktonml/plankton/internal/dynlib"
 	"github.com/planktonml/plankton/streams"
 	"github.com/planktonml/plankton/streams/cuda"
+	"github.com/planktonml/plankton/streams/cuda/cudatest"
 )
 
 // Gorgonia ends every element-wise operator with cuCtxSynchronize, which waits for
@@ -52,9 +53,9 @@ const labels = 1000
 // encode lets a kernel in the context of d write labels as vectors of one class, so
 // that dst is filled with ones.
 func encode(t *testing.T, d *cuda.Device, dst, from []byte) error {
-	valid := memory(t, d, labels)
-	s := stream(t, d)
-	s.Do(on(func(q *cuda.Queue) error {
+	valid := cudatest.Memory(t, d, labels)
+	s := cudatest.Stream(t, d)
+	s.Do(cudatest.On(func(q *cuda.Queue) error {
 		return errors.Join(q.Fill(valid, 1), q.OneHot(dst, from, valid, &cuda.OneHot{N: labels, Labels: 1, Classes: 1, On: 1}))
 	}))
 	return s.Close()
@@ -62,17 +63,17 @@ func encode(t *testing.T, d *cuda.Device, dst, from []byte) error {
 
 // zeros returns labels in memory of d that are all of class 0.
 func zeros(t *testing.T, d *cuda.Device) []byte {
-	mem := memory(t, d, 4*labels)
-	issue(t, d, func(q *cuda.Queue) error { return q.Fill(mem, 0) })
+	mem := cudatest.Memory(t, d, 4*labels)
+	cudatest.Run(t, d, func(q *cuda.Queue) error { return q.Fill(mem, 0) })
 	return mem
 }
 
 // ones reads memory in the context of d and returns an error unless all of it is
 // the number one.
 func ones(t *testing.T, d *cuda.Device, mem []byte) error {
-	host := locked(t, d, len(mem))
-	s := stream(t, d)
-	s.Do(on(func(q *cuda.Queue) error { return q.Copy(host, mem) }))
+	host := cudatest.Locked(t, d, len(mem))
+	s := cudatest.Stream(t, d)
+	s.Do(cudatest.On(func(q *cuda.Queue) error { return q.Copy(host, mem) }))
 	if err := s.Close(); err != nil {
 		return err
 	}
@@ -89,27 +90,27 @@ var questions = []struct {
 	ask  func(t *testing.T, p *pair) error // nil is a yes
 }{
 	{"does the pipeline's context copy to device memory of the training's?", func(t *testing.T, p *pair) error {
-		dst, host := memory(t, p.training, 4*labels), locked(t, p.pipeline, 4*labels)
+		dst, host := cudatest.Memory(t, p.training, 4*labels), cudatest.Locked(t, p.pipeline, 4*labels)
 		for i := range labels {
 			copy(host[4*i:], []byte{0, 0, 0x80, 0x3f}) // 1 as float32
 		}
-		s := stream(t, p.pipeline)
-		s.Do(on(func(q *cuda.Queue) error { return q.Copy(dst, host) }))
+		s := cudatest.Stream(t, p.pipeline)
+		s.Do(cudatest.On(func(q *cuda.Queue) error { return q.Copy(dst, host) }))
 		return errors.Join(s.Close(), ones(t, p.training, dst))
 	}},
 	{"does a kernel in the pipeline's context write device memory of the training's?", func(t *testing.T, p *pair) error {
-		dst := memory(t, p.training, 4*labels)
+		dst := cudatest.Memory(t, p.training, 4*labels)
 		return errors.Join(encode(t, p.pipeline, dst, zeros(t, p.pipeline)), ones(t, p.training, dst))
 	}},
 	{"does it after cuCtxEnablePeerAccess?", func(t *testing.T, p *pair) error {
 		if err := p.call(p.pipeline, "cuCtxEnablePeerAccess", p.training.Context(), 0); err != nil {
 			return err
 		}
-		dst := memory(t, p.training, 4*labels)
+		dst := cudatest.Memory(t, p.training, 4*labels)
 		return errors.Join(encode(t, p.pipeline, dst, zeros(t, p.pipeline)), ones(t, p.training, dst))
 	}},
 	{"does a kernel in the training's context read page-locked memory of the pipeline's?", func(t *testing.T, p *pair) error {
-		host, dst := locked(t, p.pipeline, 4*labels), memory(t, p.training, 4*labels)
+		host, dst := cudatest.Locked(t, p.pipeline, 4*labels), cudatest.Memory(t, p.training, 4*labels)
 		clear(host)
 		return errors.Join(encode(t, p.training, dst, host), ones(t, p.training, dst))
 	}},
@@ -122,6 +123,12 @@ var questions = []struct {
 		shared := unsafe.Slice(mem, 4*labels)
 		err := errors.Join(encode(t, p.pipeline, shared, zeros(t, p.pipeline)), ones(t, p.training, shared))
 		return errors.Join(err, p.call(p.training, "cuMemFree_v2", uintptr(unsafe.Pointer(mem))))
+	}},
+	{"does cuBLAS multiply in the training's context if it was opened on a thread without one, where Gorgonia opens it?", func(t *testing.T, p *pair) error {
+		return p.multiply(t, false)
+	}},
+	{"does it if it was opened on a thread of that context, where Feed.Attach opens it again?", func(t *testing.T, p *pair) error {
+		return p.multiply(t, true)
 	}},
 }
 
@@ -157,7 +164,7 @@ func TestContexts(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	for _, q := range questions {
-		cmd := exec.CommandContext(t.Context(), self, "-test.run=^TestQuestion$", "-test.timeout=60s")
+		cmd := exec.CommandContext(t.Context(), self, "-test.run=^TestQuestion$", "-test.timeout=30s")
 		cmd.Env = append(os.Environ(), "PLANKTON_QUESTION="+q.text)
 		// After a no the context is gone, and what the process does at its end fails.
 		out, err := cmd.CombinedOutput()
@@ -186,10 +193,10 @@ func TestSynchronize(t *testing.T) {
 	p := openPair(t)
 	n := size(64<<20, 4096)
 	for _, at := range p.places() {
-		dst, host, s := memory(t, at.device, n), locked(t, at.device, n), stream(t, at.device)
+		dst, host, s := cudatest.Memory(t, at.device, n), cudatest.Locked(t, at.device, n), cudatest.Stream(t, at.device)
 		began := time.Now()
 		for range 20 {
-			s.Do(on(func(q *cuda.Queue) error { return q.Copy(dst, host) }))
+			s.Do(cudatest.On(func(q *cuda.Queue) error { return q.Copy(dst, host) }))
 		}
 		issued := make(chan struct{})
 		s.Do(func(*streams.Context) error { close(issued); return nil })
@@ -207,13 +214,13 @@ func TestContextsOverlap(t *testing.T) {
 	p := openPair(t)
 	batch := size(64, 1)
 	work, n := imageNet(batch), batch*256*256*3
-	dst, src, at := memory(t, p.training, batch*224*224*3*4), memory(t, p.training, n), windows(t, p.training, batch)
+	dst, src, at := cudatest.Memory(t, p.training, batch*224*224*3*4), cudatest.Memory(t, p.training, n), windows(t, p.training, batch)
 	for _, where := range p.places() {
 		d := where.device
-		up, host := memory(t, d, n), locked(t, d, n)
-		upload := on(func(q *cuda.Queue) error { return q.Copy(up, host) })
-		compute := on(func(q *cuda.Queue) error { return q.CropMirrorNormalize(dst, src, at, work) })
-		copies, kernels := stream(t, d), stream(t, p.training)
+		up, host := cudatest.Memory(t, d, n), cudatest.Locked(t, d, n)
+		upload := cudatest.On(func(q *cuda.Queue) error { return q.Copy(up, host) })
+		compute := cudatest.On(func(q *cuda.Queue) error { return q.CropMirrorNormalize(dst, src, at, work) })
+		copies, kernels := cudatest.Stream(t, d), cudatest.Stream(t, p.training)
 		run := func(uploads, computes int) time.Duration {
 			began := time.Now()
 			for range uploads {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/planktonml/plankton/internal/imaging"
 	"github.com/planktonml/plankton/streams/cuda"
+	"github.com/planktonml/plankton/streams/cuda/cudatest"
 )
 
 // imageNet is the work of a batch of n pictures: 224×224 of 256×256, to float32.
@@ -21,11 +22,11 @@ func imageNet(n int) *cuda.CropMirrorNormalize {
 
 // windows returns the windows of a batch of valid rows, in device memory.
 func windows(t testing.TB, d *cuda.Device, n int) []byte {
-	host, mem := make([]cuda.Window, n), memory(t, d, n*int(unsafe.Sizeof(cuda.Window{})))
+	host, mem := make([]cuda.Window, n), cudatest.Memory(t, d, n*int(unsafe.Sizeof(cuda.Window{})))
 	for i := range host {
 		host[i] = cuda.Window{Y: 16, X: 16, Valid: 1}
 	}
-	issue(t, d, func(q *cuda.Queue) error {
+	cudatest.Run(t, d, func(q *cuda.Queue) error {
 		return q.Copy(mem, unsafe.Slice((*byte)(unsafe.Pointer(&host[0])), len(mem)))
 	})
 	return mem
@@ -38,9 +39,9 @@ func TestNormalize(t *testing.T) {
 	d := open(t, cuda.Primary)
 	batch := size(512, 1)
 	read, write := batch*224*224*3, batch*224*224*3*4
-	dst, other := memory(t, d, write), memory(t, d, write)
+	dst, other := cudatest.Memory(t, d, write), cudatest.Memory(t, d, write)
 	src, at, p := other[:batch*256*256*3], windows(t, d, batch), imageNet(batch)
-	issue(t, d, func(q *cuda.Queue) error { return q.Fill(other, 100) })
+	cudatest.Run(t, d, func(q *cuda.Queue) error { return q.Fill(other, 100) })
 	memoryRate := rate(2*write, took(t, d, func(q *cuda.Queue) error { return q.Copy(dst, other) }))
 	kernel := rate(read+write, took(t, d, func(q *cuda.Queue) error { return q.CropMirrorNormalize(dst, src, at, p) }))
 	fmt.Printf("crop_mirror_normalize of %d pictures: %.0f GB/s, a copy on the device %.0f GB/s\n", batch, kernel, memoryRate)
@@ -57,8 +58,8 @@ func TestResize(t *testing.T) {
 		cols, rows, err := plan.Weights(side, side)
 		require.NoError(t, err)
 		p := &cuda.Resize{N: batch, SrcH: side, SrcW: side, H: 224, W: 224, C: 3, Rows: cuda.Taps(rows), Cols: cuda.Taps(cols)}
-		dst, src := memory(t, d, batch*224*224*3), memory(t, d, batch*side*side*3)
-		issue(t, d, func(q *cuda.Queue) error { return q.Fill(src, 100) })
+		dst, src := cudatest.Memory(t, d, batch*224*224*3), cudatest.Memory(t, d, batch*side*side*3)
+		cudatest.Run(t, d, func(q *cuda.Queue) error { return q.Fill(src, 100) })
 		cost := took(t, d, func(q *cuda.Queue) error { return q.Resize(dst, src, p) })
 		fmt.Printf("resize of %d pictures from %d×%d to 224×224: %v, %.0f GB/s of pictures read and written\n",
 			batch, side, side, cost, rate(len(src)+len(dst), cost))
@@ -68,8 +69,8 @@ func TestResize(t *testing.T) {
 // BenchmarkLaunch is what a launch costs on the host.
 func BenchmarkLaunch(b *testing.B) {
 	d := open(b, cuda.Primary)
-	mem, s := memory(b, d, 400), stream(b, d)
-	work := on(func(q *cuda.Queue) error {
+	mem, s := cudatest.Memory(b, d, 400), cudatest.Stream(b, d)
+	work := cudatest.On(func(q *cuda.Queue) error {
 		return q.OneHot(mem[:40], mem[40:80], mem[80:90], &cuda.OneHot{N: 10, Labels: 1, Classes: 1})
 	})
 	b.ReportAllocs()

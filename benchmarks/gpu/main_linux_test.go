@@ -1,7 +1,6 @@
 package gpu
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/planktonml/plankton/streams"
 	"github.com/planktonml/plankton/streams/cuda"
+	"github.com/planktonml/plankton/streams/cuda/cudatest"
 	"github.com/planktonml/plankton/streams/cuda/fakedriver"
 )
 
@@ -32,11 +31,7 @@ func library(t testing.TB) string {
 
 // open opens the GPU, or the fake driver if PLANKTON_FAKE says so.
 func open(t testing.TB, kind cuda.ContextKind) *cuda.Device {
-	d, err := cuda.OpenWith(0, cuda.Options{Library: library(t), Context: kind})
-	if os.Getenv("PLANKTON_CUDA") == "" && (errors.Is(err, cuda.ErrNoDriver) || errors.Is(err, cuda.ErrNoDevice)) {
-		t.Skip(err)
-	}
-	require.NoError(t, err)
+	d := cudatest.OpenGPU(t, cuda.Options{Library: library(t), Context: kind})
 	t.Cleanup(func() { require.NoError(t, d.Close()) })
 	return d
 }
@@ -76,51 +71,14 @@ func results(t testing.TB, name string) string {
 	return filepath.Join(dir, name)
 }
 
-func memory(t testing.TB, d *cuda.Device, n int) []byte {
-	mem, err := d.Memory().Alloc(n)
-	require.NoError(t, err)
-	t.Cleanup(func() { d.Memory().Free(mem) })
-	return mem
-}
-
-func locked(t testing.TB, d *cuda.Device, n int) []byte {
-	mem, err := d.HostMemory().Alloc(n)
-	require.NoError(t, err)
-	t.Cleanup(func() { d.HostMemory().Free(mem) })
-	return mem
-}
-
-func stream(t testing.TB, d *cuda.Device) streams.Stream {
-	s, err := d.NewStream()
-	require.NoError(t, err)
-	return s
-}
-
-func on(fn func(q *cuda.Queue) error) func(*streams.Context) error {
-	return func(c *streams.Context) error {
-		q, err := cuda.QueueOf(c)
-		if err != nil {
-			return err
-		}
-		return fn(q)
-	}
-}
-
-// issue does work on a stream of its own and waits for it.
-func issue(t testing.TB, d *cuda.Device, work func(q *cuda.Queue) error) {
-	s := stream(t, d)
-	s.Do(on(work))
-	require.NoError(t, s.Close())
-}
-
 // took returns the median of how long work takes by the clock of the GPU, once it
 // is warm.
 func took(t testing.TB, d *cuda.Device, work func(q *cuda.Queue) error) time.Duration {
-	s := stream(t, d)
+	s := cudatest.Stream(t, d)
 	var times []time.Duration
 	for i := range size(60, 6) {
 		begin := s.Record()
-		s.Do(on(work))
+		s.Do(cudatest.On(work))
 		end := s.Record()
 		require.NoError(t, s.Synchronize(t.Context()))
 		d, err := end.Elapsed(begin)

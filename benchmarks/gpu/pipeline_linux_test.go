@@ -17,6 +17,7 @@ import (
 	"github.com/planktonml/plankton/pipeline/readers"
 	"github.com/planktonml/plankton/streams"
 	"github.com/planktonml/plankton/streams/cuda"
+	"github.com/planktonml/plankton/streams/cuda/cudatest"
 )
 
 // The pictures of a batch that is uploaded.
@@ -108,7 +109,7 @@ func follow(t *testing.T, d *cuda.Device, timeline string, policy streams.Policy
 func TestUpload(t *testing.T) {
 	d := open(t, cuda.Primary)
 	n := batchSize * side * side * 3
-	dst, src := memory(t, d, n), locked(t, d, n)
+	dst, src := cudatest.Memory(t, d, n), cudatest.Locked(t, d, n)
 	plain := took(t, d, func(q *cuda.Queue) error { return q.Copy(dst, src) })
 	w := follow(t, d, "timeline-upload.json", streams.PerBackend, size(300, 8), func(*iterator.Batch) {})
 	uploads := median(w.took)
@@ -122,12 +123,12 @@ func TestUpload(t *testing.T) {
 func TestOverlap(t *testing.T) {
 	d := open(t, cuda.Primary)
 	batch := size(64, 1)
-	dst, src, at, p := memory(t, d, batch*224*224*3*4), memory(t, d, batch*256*256*3), windows(t, d, batch), imageNet(batch)
+	dst, src, at, p := cudatest.Memory(t, d, batch*224*224*3*4), cudatest.Memory(t, d, batch*256*256*3), windows(t, d, batch), imageNet(batch)
 	for _, policy := range []streams.Policy{streams.Single, streams.PerBackend, streams.PerOperator, streams.Ranked, streams.Optimal} {
-		step := stream(t, d)
+		step := cudatest.Stream(t, d)
 		w := follow(t, d, fmt.Sprintf("timeline-%v.json", policy), policy, size(100, 6), func(*iterator.Batch) {
 			for range size(20, 1) {
-				step.Do(on(func(q *cuda.Queue) error { return q.CropMirrorNormalize(dst, src, at, p) }))
+				step.Do(cudatest.On(func(q *cuda.Queue) error { return q.CropMirrorNormalize(dst, src, at, p) }))
 			}
 			require.NoError(t, step.Synchronize(t.Context()))
 		})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/planktonml/plankton/internal/dynlib"
 	"github.com/planktonml/plankton/streams/cuda"
+	"github.com/planktonml/plankton/streams/cuda/cudatest"
 	"github.com/planktonml/plankton/streams/cuda/kernels"
 )
 
@@ -58,12 +59,12 @@ func TestEventOrder(t *testing.T) {
 	d := open(t, cuda.Primary)
 	const rounds = 1000
 	n := size(1<<20, 64)
-	mem, host := memory(t, d, n), locked(t, d, rounds)
-	a, b := stream(t, d), stream(t, d)
+	mem, host := cudatest.Memory(t, d, n), cudatest.Locked(t, d, rounds)
+	a, b := cudatest.Stream(t, d), cudatest.Stream(t, d)
 	for i := range rounds {
-		a.Do(on(func(q *cuda.Queue) error { return q.Fill(mem, byte(i*7)) }))
+		a.Do(cudatest.On(func(q *cuda.Queue) error { return q.Fill(mem, byte(i*7)) }))
 		b.Wait(a.Record())
-		b.Do(on(func(q *cuda.Queue) error { return q.Copy(host[i:i+1], mem[n-1:]) }))
+		b.Do(cudatest.On(func(q *cuda.Queue) error { return q.Copy(host[i:i+1], mem[n-1:]) }))
 		a.Wait(b.Record())
 	}
 	require.NoError(t, b.Close())

@@ -1,50 +1,112 @@
 #!/bin/sh
 # Builds the CUDA tests and benchmarks, and runs them on a machine with a GPU that
 # has neither Go nor a network.
-#   run.sh build DIR       puts test binaries and this script into DIR
-#   DIR/run.sh run RESULTS runs every test binary in DIR and writes what comes of it
-#                          to RESULTS: verdicts.txt is the summary
-# PLANKTON_FAKE=1 runs on the fake driver, which needs a C compiler. Other test
-# binaries that lie in DIR are run likewise, such as one of gorgoniaplugin with the
-# tag cuda, which takes CUDA's headers to build. A binary may take 8 minutes.
+#   run.sh build DIR                 puts binaries and this script into DIR
+#   DIR/run.sh run RESULTS [STEP]... runs all steps, or these, and writes what comes of
+#                                    them to RESULTS: summary.txt is what to read first
+# Where CGO_CFLAGS names CUDA's headers, as in .ci/cuda, there is a step with Gorgonia
+# itself. The steps are, most wanted first: questions, measurements, gorgonia, streams,
+# nvjpeg, operators, benchmarks. Each may take LIMIT seconds (default 230), so that all
+# are over in half an hour, and leaves its results whatever becomes of the others.
+# Libraries beside the driver, cuBLAS and nvJPEG, are looked for everywhere.
+#
+# PLANKTON_FAKE=1 runs on the fake driver, which needs a C compiler.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
-case "${1:-}:${2:-}" in
-build:?*)
-	mkdir -p "$2"
-	out=$(cd "$2" && pwd)
+
+build() {
+	mkdir -p "$1"
+	out=$(cd "$1" && pwd)
 	cd "$here/../.."
 	for pkg in streams/cuda streams/cuda/nvjpeg pipeline/ops benchmarks/gpu; do
 		CGO_ENABLED=0 go test -c -trimpath -ldflags='-s -w' -o "$out/$(echo $pkg | tr / -).test" "./$pkg"
 	done
+	if [ -n "${CGO_CFLAGS:-}" ]; then
+		# It is linked to the fakes, and finds the real libraries by their names there:
+		# all but cuDNN, of which Gorgonia wants version 8 and the test nothing.
+		streams/cuda/fakedriver/libs/build "$out/fake"
+		CGO_LDFLAGS=${CGO_LDFLAGS:--L$out/fake} go test -c -ldflags='-s -w' -tags cuda -o "$out/gorgoniaplugin.test" ./gorgoniaplugin
+		mkdir -p "$out/lib"
+		mv "$out/fake/libcudnn.so" "$out/lib/"
+	else
+		echo "the step gorgonia is left out: CGO_CFLAGS does not name CUDA's headers"
+	fi
 	cp "$here/run.sh" "$out/run.sh"
-	;;
+}
+
+# prepare notes what the machine is, and has the loader find its libraries.
+prepare() {
+	LD_LIBRARY_PATH=$here/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+	if [ -n "${PLANKTON_FAKE:-}" ]; then
+		LD_LIBRARY_PATH=$here/fake:$LD_LIBRARY_PATH
+		echo "the fake driver" >"$results/machine.txt"
+	else
+		export PLANKTON_CUDA=1 # that there is no GPU is then a failure
+		timeout 60 find / \( -path /proc -o -path /sys \) -prune -o \( -name 'libcublas.so.1[0-9]' -o -name 'libnvjpeg.so.1[0-9]' \) -print 2>/dev/null |
+			sort >"$results/libraries" || true
+		mkdir -p "$results/lib"
+		blas=$(grep -m 1 libcublas "$results/libraries" || true)
+		if [ -n "$blas" ]; then ln -sf "$blas" "$results/lib/libcublas.so"; fi # the name that Gorgonia's step is linked to
+		LD_LIBRARY_PATH=$results/lib:$LD_LIBRARY_PATH:$(sed 's,/[^/]*$,,' "$results/libraries" | uniq | paste -s -d :)
+		{
+			uname -a
+			nproc
+			timeout 60 nvidia-smi --query-gpu=name,driver_version,memory.total,pcie.link.gen.current,pcie.link.width.current --format=csv
+			cat "$results/libraries"
+		} >"$results/machine.txt" 2>&1 || true
+		rm -f "$results/libraries"
+	fi
+	export LD_LIBRARY_PATH PLANKTON_RESULTS="$results"
+}
+
+# step NAME BINARY ARGUMENT...
+step() {
+	name=$1 binary=$here/$2.test
+	shift 2
+	case " $wanted " in *" $name "* | "  ") ;; *) return 0 ;; esac
+	if [ ! -x "$binary" ]; then
+		echo "$name: not built" >"$results/$name.verdict"
+		return 0
+	fi
+	echo "running $name"
+	began=$(date +%s)
+	if timeout -s QUIT -k 10 "$limit" "$binary" "$@" >"$results/$name.log" 2>&1; then outcome=passed; else outcome="FAILED, status $?" status=1; fi
+	echo "$name: $outcome, $(($(date +%s) - began)) s" >"$results/$name.verdict"
+	summarise
+}
+
+# summarise writes what is known of all steps so far.
+summarise() {
+	{
+		cat "$results/machine.txt" "$results"/*.verdict
+		grep -h -E '^ *(verdict|question|overlap|upload|images|resize|crop_mirror|memory|Benchmark|--- FAIL|--- SKIP|panic:)' "$results"/*.log || true
+	} >"$results/summary"
+	mv "$results/summary" "$results/summary.txt"
+}
+
+case "${1:-}:${2:-}" in
+build:?*) build "$2" ;;
 run:?*)
 	mkdir -p "$2"
 	results=$(cd "$2" && pwd)
-	export PLANKTON_RESULTS="$results"
-	if [ -z "${PLANKTON_FAKE:-}" ]; then
-		export PLANKTON_CUDA=1 # that there is no GPU is then a failure
-		nvidia-smi --query-gpu=name,driver_version,memory.total,pcie.link.gen.current,pcie.link.width.current --format=csv >"$results/machine.txt" 2>&1 || true
-	fi
-	status=0
-	rm -f "$results/verdicts.txt"
-	for binary in "$here"/*.test; do
-		name=$(basename "$binary" .test)
-		only=.
-		if [ "$name" = pipeline-ops ]; then only=Device; fi # the others are not about GPUs
-		echo "running $name"
-		"$binary" -test.v -test.run "$only" -test.timeout 8m >"$results/$name.txt" 2>&1 || { status=1; echo "$name failed"; }
-	done
-	echo "running benchmarks"
-	"$here/benchmarks-gpu.test" -test.run '^$' -test.bench . -test.benchtime "${BENCHTIME:-1s}" >"$results/benchmarks.txt" 2>&1 || { status=1; echo "benchmarks failed"; }
-	grep -h -E '^(verdict|question|overlap|upload|images|resize|crop_mirror|memory|--- FAIL|FAIL)' "$results"/*.txt >"$results/verdicts" || true
-	mv "$results/verdicts" "$results/verdicts.txt"
-	cat "$results/verdicts.txt"
+	shift 2
+	wanted=$* limit=${LIMIT:-230} status=0 gorgonia=OnAGPU
+	rm -f "$results/summary.txt"
+	prepare
+	if [ -n "${PLANKTON_FAKE:-}" ]; then gorgonia=.; fi # the other tests need the fake
+	questions='^Test(EntryPoints|PTX|EventOrder|Contexts|Synchronize)$'
+	step questions benchmarks-gpu -test.v -test.run "$questions"
+	step measurements benchmarks-gpu -test.v -test.run . -test.skip "$questions"
+	step gorgonia gorgoniaplugin -test.v -test.run "$gorgonia"
+	step streams streams-cuda -test.v
+	step nvjpeg streams-cuda-nvjpeg -test.v
+	step operators pipeline-ops -test.v -test.run Device # the others are not about GPUs
+	step benchmarks benchmarks-gpu -test.run '^$' -test.bench . -test.benchtime "${BENCHTIME:-1s}"
+	cat "$results/summary.txt"
 	exit $status
 	;;
 *)
-	echo "usage: run.sh build DIR | run RESULTS" >&2
+	echo "usage: run.sh build DIR | run RESULTS [STEP]..." >&2
 	exit 2
 	;;
 esac

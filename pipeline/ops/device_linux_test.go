@@ -1,8 +1,6 @@
 package ops_test
 
 import (
-	"errors"
-	"os"
 	"testing"
 	"unsafe"
 
@@ -16,6 +14,7 @@ import (
 	"github.com/planktonml/plankton/shard"
 	"github.com/planktonml/plankton/streams"
 	"github.com/planktonml/plankton/streams/cuda"
+	"github.com/planktonml/plankton/streams/cuda/cudatest"
 	"github.com/planktonml/plankton/streams/cuda/fakedriver"
 )
 
@@ -31,12 +30,7 @@ func TestBatchesOnTheDevice(t *testing.T) {
 		require.Empty(t, drv.Report())
 	})
 	t.Run("gpu", func(t *testing.T) {
-		d, err := cuda.Open(0)
-		if os.Getenv("PLANKTON_CUDA") == "" && (errors.Is(err, cuda.ErrNoDriver) || errors.Is(err, cuda.ErrNoDevice)) {
-			t.Skip(err)
-		}
-		require.NoError(t, err)
-		testBatchesOn(t, d)
+		testBatchesOn(t, cudatest.OpenGPU(t, cuda.Options{}))
 	})
 }
 
@@ -85,13 +79,7 @@ func testBatchesOn(t *testing.T, d *cuda.Device) {
 				for _, name := range []string{"image", "label", "resized", "chain"} {
 					require.True(t, b.OnDevice(name))
 					require.False(t, b.OnDevice("host "+name))
-					got := make([]byte, len(b.Bytes(name)))
-					reader.Do(func(c *streams.Context) error {
-						q, err := cuda.QueueOf(c)
-						require.NoError(t, err)
-						return q.Copy(got, b.Bytes(name))
-					})
-					require.NoError(t, reader.Synchronize(t.Context()))
+					got := cudatest.Download(t, reader, b.Bytes(name))
 					require.Equal(t, b.Bytes("host "+name), got, "%v, %s of batch %d", policy, name, b.Step())
 				}
 				require.Equal(t, unsafe.SliceData(b.Bytes("image")), unsafe.SliceData(b.Bytes("again")))
@@ -104,6 +92,44 @@ func testBatchesOn(t *testing.T, d *cuda.Device) {
 		require.NoError(t, l.Close())
 		require.NoError(t, reader.Close())
 		require.Zero(t, p.MemoryOf(memstats.Device).Live)
+	}
+	require.NoError(t, d.Close())
+}
+
+// TestBatchesHeldAtClose closes a loader while batches are held, in memory of every
+// kind. Their memory goes back, and they say so.
+func TestBatchesHeldAtClose(t *testing.T) {
+	drv := fakedriver.Open(t)
+	d, err := cuda.OpenWith(0, cuda.Options{Library: drv.Library})
+	require.NoError(t, err)
+	for _, depth := range []int{0, 1} { // with slabs that belong to the batch, and to the device's part
+		p, err := pipeline.New(pipeline.Options{BatchSize: 4, Device: d, HostPrefetchDepth: depth, DevicePrefetchDepth: depth}, func(g *pipeline.Graph) {
+			v := readers.Slices(g, readers.SlicesOptions{}, readers.Rows(make([]byte, 400), 10), readers.Rows(make([]byte, 40)))
+			g.Output("device", ops.ToDevice(g, v[0]))
+			g.Output("locked", v[0])
+			g.Output("host", v[1])
+		})
+		require.NoError(t, err)
+		l, err := iterator.New(iterator.Options{}, p)
+		require.NoError(t, err)
+		var held []*iterator.Batch
+		for b, err := range l.Steps(t.Context(), 2) {
+			require.NoError(t, err)
+			b.Retain()
+			held = append(held, b)
+		}
+		require.NoError(t, l.Close())
+		for kind := range memstats.Device + 1 {
+			require.Zero(t, p.MemoryOf(kind).Live, kind)
+		}
+		for _, b := range held {
+			for _, name := range p.Outputs() {
+				require.PanicsWithValue(t, pipeline.ErrClosed, func() { b.Bytes(name) })
+			}
+			require.Len(t, b.IDs(), 4)
+			b.Release()
+			require.Panics(t, b.Release)
+		}
 	}
 	require.NoError(t, d.Close())
 }

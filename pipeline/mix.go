@@ -1,0 +1,213 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/planktonml/plankton/shard"
+)
+
+// Mix says how a reader draws from several sources; see Graph.Mix.
+type Mix struct {
+	// Weights are the proportions of the sources, such as 3 and 1, one for each.
+	// They have the limits of shard.NewMix.
+	Weights []int64
+	// Draws is the number of samples of an epoch, over all ranks; default as many as
+	// the sources have.
+	Draws int64
+}
+
+// Mix makes one reader of several: define calls Read, or functions of package
+// readers, once for each source. All of them return the values of the mix, so their
+// outputs must be of the same types and shapes, and their classes the same.
+//
+// Draws follow a fixed schedule: of the first k, over all epochs, each source has
+// given its share to within less than one. A source goes through epochs of its own,
+// in its order or, with Shuffle, in an order of its own, and the draws of an epoch
+// go on where those of the last one ended: small sources may come several times in
+// one, large ones in parts. Every sample comes once in each epoch of its source.
+// Operators draw other random numbers for a sample whenever it comes again.
+//
+// Batch.IDs and Sample.Index count through the sources, one after the other, and
+// Reader.Locate finds the source; Sample.Epoch is the source's. O is for the mix; a
+// source has a Name and a Split of its own and no other option. StickToShard is not
+// possible, nor is Split for the mix as a whole.
+func (g *Graph) Mix(o ReaderOptions, m Mix, define func()) {
+	o.setDefaults(len(g.readers))
+	switch {
+	case g.mixing != nil:
+		g.Fail(o.Name, errors.New("a mix cannot be a source of another one; give all sources to one, with a weight each"))
+	case o.Split != Split{}:
+		g.Fail(o.Name, errors.New("a mix cannot be split; split its sources"))
+	case m.Draws < 0:
+		g.Fail(o.Name, fmt.Errorf("Draws is %d; it must be positive, or 0 for as many as the sources have", m.Draws))
+	}
+	if g.err != nil {
+		return
+	}
+	m.Weights = slices.Clone(m.Weights)
+	r := &Reader{ReaderOptions: o, Source: &mixSource{}, Mix: m}
+	g.mixing = &mixing{Reader: r}
+	define()
+	g.mixing = nil
+	switch {
+	case g.err != nil:
+		return
+	case len(r.Sources) == 0:
+		g.Fail(o.Name, errors.New("the mix has no sources; read them in the function that is given to Mix"))
+		return
+	case m.Draws == 0:
+		r.Mix.Draws = r.Len()
+	}
+	_, err := shard.New(r.PlanConfig(g.opt.BatchSize, g.opt.Seed))
+	g.Fail(o.Name, err)
+}
+
+// mixing is a reader while its sources are being defined.
+type mixing struct {
+	*Reader
+	values []Value // nil before the first source
+}
+
+// addSource adds a source to the mix that is being defined.
+func (g *Graph) addSource(o ReaderOptions, src Source) []Value {
+	m := g.mixing
+	outputs := src.Outputs()
+	all := m.Source.(*mixSource)
+	plain := ReaderOptions{Name: o.Name, Split: o.Split}
+	err := all.agree(src)
+	if o != plain {
+		err = errors.New("shards, padding and shuffling are options of the mix; leave them out of its sources")
+	}
+	if err != nil {
+		g.Fail(m.Name, fmt.Errorf("source %d: %w", len(m.Sources), err))
+		return make([]Value, len(outputs))
+	}
+	all.add(src)
+	m.Sources = append(m.Sources, &Reader{ReaderOptions: o, Source: src})
+	if m.values == nil {
+		m.values = g.addReader(m.Reader, outputs)
+	}
+	return slices.Clone(m.values)
+}
+
+// Locate returns where a sample of the reader comes from: the source of a mix, as in
+// Reader.Sources, and its index there. Without a mix that is source 0.
+func (r *Reader) Locate(index int64) (source int, sample int64) {
+	if m, ok := r.Source.(*mixSource); ok {
+		return m.at(index)
+	}
+	return 0, index
+}
+
+// PlanConfig returns what the reader of a source decides of the plan of its epochs,
+// in a pipeline with a batch size and a seed.
+func (r *Reader) PlanConfig(batch int, seed uint64) shard.Config {
+	c := shard.Config{
+		Samples: r.Len(), Batch: batch, Shards: r.NumShards,
+		PadLastBatch: r.PadLastBatch, StickToShard: r.StickToShard, Shuffle: r.Shuffle, Seed: seed,
+	}
+	if r.Sources == nil {
+		return c
+	}
+	c.Samples, c.Weights = r.Mix.Draws, r.Mix.Weights
+	for _, s := range r.Sources {
+		c.Sources = append(c.Sources, s.Len())
+	}
+	return c
+}
+
+// mixSource is the data set of a mix: its sources, one after the other.
+type mixSource struct {
+	sources     []Source
+	prefetchers []Prefetcher // of the sources, nil where one is none
+	touchers    []Toucher    // likewise
+	starts      []int64      // where the sources begin
+	n           int64
+}
+
+// agree reports in what a further source differs from the first one.
+func (m *mixSource) agree(src Source) error {
+	if m.n == 0 {
+		return nil
+	}
+	first, own := m.Outputs(), src.Outputs()
+	if len(first) != len(own) {
+		return fmt.Errorf("it has %d outputs, source 0 has %d", len(own), len(first))
+	}
+	for i, a := range first {
+		if b := own[i]; a.String() != b.String() || a.Classes != b.Classes {
+			return fmt.Errorf("output %d is %s (%d classes), that of source 0 is %s (%d classes); all sources must have the same", i, b, b.Classes, a, a.Classes)
+		}
+	}
+	if a, b := m.Meta().Classes, src.Meta().Classes; !slices.Equal(a, b) {
+		return fmt.Errorf("its classes are %q, those of source 0 are %q; labels must mean the same in all sources, so give all the same class names", b, a)
+	}
+	return nil
+}
+
+func (m *mixSource) add(src Source) {
+	prefetcher, _ := src.(Prefetcher)
+	toucher, _ := src.(Toucher)
+	m.sources, m.starts = append(m.sources, src), append(m.starts, m.n)
+	m.prefetchers, m.touchers = append(m.prefetchers, prefetcher), append(m.touchers, toucher)
+	m.n += src.Len()
+}
+
+// at returns the source of a sample and its index there.
+func (m *mixSource) at(index int64) (source int, sample int64) {
+	i, first := slices.BinarySearch(m.starts, index)
+	if !first {
+		i--
+	}
+	return i, index - m.starts[i]
+}
+
+func (m *mixSource) Len() int64      { return m.n }
+func (m *mixSource) Outputs() []Spec { return m.sources[0].Outputs() }
+
+func (m *mixSource) Meta() Meta {
+	all := Meta{Classes: m.sources[0].Meta().Classes}
+	for _, s := range m.sources {
+		for _, x := range [...]uint64{uint64(s.Len()), s.Meta().Fingerprint} {
+			all.Fingerprint = mix(all.Fingerprint ^ x + golden)
+		}
+	}
+	return all
+}
+
+func (m *mixSource) Read(ctx context.Context, index int64, out []*Tensor) error {
+	i, index := m.at(index)
+	return m.sources[i].Read(ctx, index, out)
+}
+
+func (m *mixSource) Describe(index int64) string {
+	i, index := m.at(index)
+	return m.sources[i].Describe(index)
+}
+
+// Prefetch implements Prefetcher.
+func (m *mixSource) Prefetch(ctx context.Context, index int64) bool {
+	i, index := m.at(index)
+	return m.prefetchers[i] != nil && m.prefetchers[i].Prefetch(ctx, index)
+}
+
+// ReadAhead implements Prefetcher.
+func (m *mixSource) ReadAhead() int {
+	ahead := 0
+	for _, p := range m.prefetchers {
+		if p != nil {
+			ahead = max(ahead, p.ReadAhead())
+		}
+	}
+	return ahead
+}
+
+// Touch implements Toucher.
+func (m *mixSource) Touch(index int64) {
+	if i, index := m.at(index); m.touchers[i] != nil {
+		m.touchers[i].Touch(index)
+	}
+}

@@ -1,0 +1,270 @@
+package pipeline
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/planktonml/plankton/shard"
+)
+
+// labelled is numbers that can fall short of being mixed.
+type labelled struct {
+	numbers
+	outputs []Spec
+	meta    Meta
+}
+
+func (s labelled) Outputs() []Spec { return s.outputs }
+func (s labelled) Meta() Meta      { return s.meta }
+
+// mixed defines a mix of sources of whole numbers whose sizes are given.
+func mixed(g *Graph, o ReaderOptions, m Mix, sizes ...int64) (v Value) {
+	g.Mix(o, m, func() {
+		for _, n := range sizes {
+			v = g.Read(ReaderOptions{}, numbers{n: n})[0]
+		}
+	})
+	return v
+}
+
+// random adds a random number, and the epoch and index that a kernel sees.
+func random(g *Graph) Value {
+	r := g.NewRandom()
+	return g.Add(Op{
+		Name: "random", Outputs: []Spec{{DType: Int64, Shape: []int{3}}},
+		New: func() (Kernel, error) {
+			return KernelFunc(func(c *Sample, _, out []*Tensor) error {
+				if _, err := out[0].Resize(3); err != nil {
+					return err
+				}
+				numbers := r.At(c)
+				copy(out[0].Int64s(), []int64{int64(numbers.Uint64() >> 1), c.Epoch(), c.Index()})
+				return nil
+			}), nil
+		},
+	})[0]
+}
+
+// The draws go on over epochs, ids lead to the sources, and a sample that comes again
+// meets other random numbers, in the same epoch as well.
+func TestAMixDrawsFromItsSources(t *testing.T) {
+	p, err := New(Options{BatchSize: 4, Workers: 2, Seed: 9}, func(g *Graph) {
+		g.Output("x", mixed(g, ReaderOptions{}, Mix{Weights: []int64{1, 3}, Draws: 8}, 5, 2))
+		g.Output("random", random(g))
+	})
+	require.NoError(t, err)
+	defer p.Close()
+	r := p.Readers()[0]
+	var x, ids []int64
+	given, seen := make([]int64, 2), map[int64]bool{}
+	for k := range 6 {
+		b, err := p.Run(t.Context())
+		require.NoError(t, err)
+		require.EqualValues(t, k/2, b.Epoch())
+		for row, id := range b.IDs() {
+			source, sample := r.Locate(id)
+			require.EqualValues(t, sample, b.Int32s("x")[row])
+			require.Equal(t, fmt.Sprint("number ", sample), r.Source.Describe(id))
+			size := r.Sources[source].Len()
+			require.Equal(t, given[source]%size, sample, "each source in its order")
+			drawn := b.Int64s("random")[3*row:][:3]
+			require.Equal(t, []int64{given[source] / size, id}, drawn[1:])
+			require.False(t, seen[drawn[0]], "a draw's random numbers are its own")
+			seen[drawn[0]] = true
+			given[source]++
+			x, ids = append(x, sample), append(ids, id)
+		}
+	}
+	require.Equal(t, []int64{6, 18}, given)
+	require.Equal(t, []int64{0, 1, 0, 0, 1, 0, 1, 1}, x[:8])
+	require.Equal(t, []int64{5, 6, 0, 5, 6, 5, 1, 6}, ids[:8])
+	require.EqualValues(t, 7, r.Len())
+	size, err := p.EpochSize("")
+	require.NoError(t, err)
+	require.EqualValues(t, 8, size)
+}
+
+// Without Draws an epoch has as many as the sources have samples. A mix may be of
+// parts, and be read beside another reader.
+func TestAMixOfParts(t *testing.T) {
+	part := Split{Folds: 5, Holdout: true, Seed: 3}
+	p, err := New(Options{BatchSize: 6}, func(g *Graph) {
+		var v Value
+		g.Mix(ReaderOptions{Name: "both", Shuffle: true}, Mix{Weights: []int64{1, 1}}, func() {
+			g.Read(ReaderOptions{Split: part}, numbers{n: 20})
+			v = g.Read(ReaderOptions{}, numbers{n: 2})[0]
+		})
+		g.Output("y", g.Read(ReaderOptions{}, numbers{n: 3})[0])
+		g.Output("x", v)
+	})
+	require.NoError(t, err)
+	defer p.Close()
+	r := p.Readers()[0]
+	require.Equal(t, "both", r.Name)
+	require.EqualValues(t, 6, r.Mix.Draws)
+	b, err := p.Run(t.Context())
+	require.NoError(t, err)
+	held := shown(t, numbers{n: 20}, part)
+	for row, id := range b.IDs() {
+		source, sample := r.Locate(id)
+		want := r.Sources[source].WholeIndex(sample)
+		require.EqualValues(t, want, b.Int32s("x")[row])
+		if source == 0 {
+			require.Contains(t, held, want)
+		}
+	}
+	require.Equal(t, []int32{0, 1, 2, 0, 1, 2}, b.Int32s("y"))
+	source, sample := p.Readers()[1].Locate(2)
+	require.Equal(t, []int64{0, 2}, []int64{int64(source), sample})
+}
+
+// The hints for a sample reach the source that it comes from.
+func TestAMixPassesHintsOn(t *testing.T) {
+	memory, disk := &nearby{numbers: numbers{n: 2}}, &slowDisk{numbers: numbers{n: 3}, ahead: 7}
+	other := &slowDisk{numbers: numbers{n: 4}, ahead: 5}
+	p, err := New(Options{BatchSize: 1}, func(g *Graph) {
+		g.Mix(ReaderOptions{}, Mix{Weights: []int64{1, 1, 1}}, func() {
+			g.Read(ReaderOptions{}, memory)
+			g.Read(ReaderOptions{}, disk)
+			g.Output("x", g.Read(ReaderOptions{}, other)[0])
+		})
+	})
+	require.NoError(t, err)
+	src := p.Readers()[0].Source
+	require.Equal(t, 7, src.(Prefetcher).ReadAhead())
+	for i := range src.Len() {
+		src.(Prefetcher).Prefetch(t.Context(), i)
+		src.(Toucher).Touch(i)
+	}
+	require.Equal(t, []int64{0, 1, 2}, disk.asked)
+	require.Equal(t, []int64{0, 1, 2, 3}, other.asked)
+	require.Equal(t, []int64{0, 1}, memory.touched)
+}
+
+// What identifies the data are its sources, in their order.
+func TestAMixHasTheFingerprintOfItsSources(t *testing.T) {
+	print := func(fingerprints ...uint64) uint64 {
+		p, err := New(Options{BatchSize: 1}, func(g *Graph) {
+			weights := slices.Repeat([]int64{1}, len(fingerprints))
+			g.Mix(ReaderOptions{}, Mix{Weights: weights}, func() {
+				for _, f := range fingerprints {
+					meta := Meta{Classes: []string{"a", "b"}, Fingerprint: f}
+					g.Output(fmt.Sprint(f), g.Read(ReaderOptions{}, labelled{numbers{n: 4}, numbers{}.Outputs(), meta})[0])
+				}
+			})
+		})
+		require.NoError(t, err)
+		require.Equal(t, []string{"a", "b"}, p.Readers()[0].Meta().Classes)
+		return p.Readers()[0].Meta().Fingerprint
+	}
+	require.Equal(t, print(1, 2), print(1, 2))
+	require.NotEqual(t, print(1, 2), print(2, 1))
+	require.NotEqual(t, print(1, 2), print(1, 3))
+	require.NotEqual(t, print(1), print(1, 2))
+}
+
+func TestMixRefusals(t *testing.T) {
+	plain := numbers{}.Outputs()
+	source := func(outputs []Spec, classes ...string) labelled {
+		return labelled{numbers{n: 4}, outputs, Meta{Classes: classes}}
+	}
+	of := func(sources ...Source) func(*Graph) {
+		return func(g *Graph) {
+			for _, s := range sources {
+				g.Read(ReaderOptions{}, s)
+			}
+		}
+	}
+	for _, c := range []struct {
+		options ReaderOptions
+		mix     Mix
+		define  func(*Graph)
+		want    string
+	}{
+		{define: func(*Graph) {}, want: "reader: the mix has no sources; read them in the function that is given to Mix"},
+		{mix: Mix{Draws: -1}, want: "reader: Draws is -1; it must be positive, or 0 for as many as the sources have"},
+		{options: ReaderOptions{Split: Split{Folds: 2}}, want: "reader: a mix cannot be split; split its sources"},
+		{
+			define: func(g *Graph) { g.Mix(ReaderOptions{Name: "inner"}, Mix{}, func() {}) },
+			want:   "inner: a mix cannot be a source of another one; give all sources to one, with a weight each",
+		},
+		{
+			define: func(g *Graph) { g.ReadSequence(ReaderOptions{}, count{}) },
+			want:   "reader: a sequence cannot be a source of a mix: it has no length; use a Source with random access",
+		},
+		{
+			define: func(g *Graph) { g.Read(ReaderOptions{Shuffle: true}, numbers{n: 3}) },
+			want:   "reader: source 0: shards, padding and shuffling are options of the mix; leave them out of its sources",
+		},
+		{define: of(numbers{}), want: "reader: the data set is empty"},
+		{
+			define: of(source(plain), source(append(plain, plain...))),
+			want:   "reader: source 1: it has 2 outputs, source 0 has 1",
+		},
+		{
+			define: of(source(plain), source([]Spec{{DType: Int32, Shape: []int{2}}})),
+			want:   "reader: source 1: output 0 is int32 2 (0 classes), that of source 0 is int32 scalar (0 classes); all sources must have the same",
+		},
+		{
+			define: of(source(plain), source([]Spec{{DType: Int32, Classes: 3}})),
+			want:   "reader: source 1: output 0 is int32 scalar (3 classes), that of source 0 is int32 scalar (0 classes); all sources must have the same",
+		},
+		{
+			define: of(source(plain, "a", "b"), source(plain, "b", "a")),
+			want:   `reader: source 1: its classes are ["b" "a"], those of source 0 are ["a" "b"]; labels must mean the same in all sources, so give all the same class names`,
+		},
+		{mix: Mix{Weights: []int64{1}}, define: of(numbers{n: 3}, numbers{n: 3}), want: "reader: shard: Weights is [1]; want one for each of the 2 Sources"},
+		{mix: Mix{Weights: []int64{0}}, define: of(numbers{n: 3}), want: "reader: shard: Weights is [0]; want positive numbers; leave out a source that gives nothing"},
+		{
+			options: ReaderOptions{StickToShard: true}, mix: Mix{Weights: []int64{1}}, define: of(numbers{n: 3}),
+			want: "reader: shard: StickToShard is true; want false with Sources: every epoch goes on with other samples",
+		},
+	} {
+		_, err := New(Options{BatchSize: 2}, func(g *Graph) {
+			g.Mix(c.options, c.mix, func() { c.define(g) })
+			g.Output("x", g.Read(ReaderOptions{Name: "other"}, numbers{n: 3})[0])
+		})
+		var wrong *BuildError
+		require.ErrorAs(t, err, &wrong)
+		require.EqualError(t, err, "pipeline: "+c.want)
+		if invalid := (*shard.ConfigError)(nil); c.mix.Weights != nil {
+			require.ErrorAs(t, err, &invalid)
+		}
+	}
+}
+
+// A feed must tell the draws of a mix apart.
+func TestAMixNeedsAMixFeed(t *testing.T) {
+	p, err := New(Options{BatchSize: 2}, func(g *Graph) {
+		g.Output("x", mixed(g, ReaderOptions{}, Mix{Weights: []int64{1}}, 4))
+	})
+	require.NoError(t, err)
+	_, err = runner(t, p, 4).Next(t.Context())
+	require.EqualError(t, err, `pipeline: reader "reader" is a mix and needs a MixFeed, not pipeline.inOrder`)
+}
+
+// A bad sample is named by its source and its place in the mix.
+func TestABadSampleOfAMix(t *testing.T) {
+	broken := errors.New("broken")
+	p, err := New(Options{BatchSize: 4}, func(g *Graph) {
+		v := mixed(g, ReaderOptions{}, Mix{Weights: []int64{1, 1}}, 3, 2)
+		g.Output("square", square(g, v, func(i int32) error {
+			if i == 1 {
+				return broken
+			}
+			return nil
+		}))
+	})
+	require.NoError(t, err)
+	defer p.Close()
+	_, err = p.Run(t.Context())
+	var bad *SampleError
+	require.ErrorAs(t, err, &bad)
+	require.ErrorIs(t, err, broken)
+	require.Equal(t, "number 1", bad.Source)
+	require.EqualValues(t, 1, bad.Index)
+}

@@ -1,0 +1,75 @@
+package pipeline
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// line is what works on one batch after the other: a stream of Options.Device with
+// its operators, or an operator for whole batches on the host.
+type line struct {
+	work   time.Duration
+	top    OperatorStats // the operator that takes most of it
+	shared bool          // by several operators
+}
+
+// inLine returns the time that the operator took of its line.
+func (o *OperatorStats) inLine() time.Duration {
+	if o.Stream > 0 {
+		return o.OnStream
+	}
+	return o.Busy
+}
+
+// busiest returns the line with the most work, the zero line if there is none.
+func (s Stats) busiest() (top line) {
+	var lines []line
+	for _, o := range s.Operators {
+		if !o.Batch {
+			continue
+		}
+		i := slices.IndexFunc(lines, func(l line) bool { return o.Stream > 0 && l.top.Stream == o.Stream })
+		if i < 0 {
+			lines = append(lines, line{work: o.inLine(), top: o})
+			continue
+		}
+		l := &lines[i]
+		l.work += o.inLine()
+		l.shared = true
+		if o.inLine() > l.top.inLine() {
+			l.top = o
+		}
+	}
+	for _, l := range lines {
+		if l.work > top.work {
+			top = l
+		}
+	}
+	return top
+}
+
+// inLine judges a run whose batches queue up in front of a line.
+func (s Stats) inLine(v *Verdict, l line, waits float64) {
+	o, w := l.top, s.Workers
+	v.Operator = o.Name
+	cost, part := round(each(o.inLine(), o.Samples)), percent(share(l.work, s.steady()))
+	behind := fmt.Sprintf("workers waited for a free batch %s of their time, and %s", percent(share(w.WaitPut, w.Capacity)), waiting(waits))
+	if o.Stream == 0 {
+		v.Bound = ByOperator
+		v.because("%s, which takes one batch after the other, is at work %s of the time (%v a sample); %s", o.Name, part, cost, behind)
+		v.Advice = fmt.Sprintf("Neither more Workers nor a greater depth helps: make %s cheaper, or do its work on single samples, which all workers share", o.Name)
+		return
+	}
+	v.because("stream %d is at work %s of the time, %s of that in %s (%v a sample); %s", o.Stream, part, percent(share(o.OnStream, l.work)), o.Name, cost, behind)
+	v.Advice = "Neither more Workers nor a greater depth helps: "
+	if v.Bound = ByDevice; o.Moves {
+		v.Bound = ByCopy
+		v.Advice += "bring less to the device, such as uint8 pictures that are normalised there, or smaller ones"
+	} else {
+		v.Advice += fmt.Sprintf("make %s cheaper, by smaller pictures or types, or do a part of its work on the host", o.Name)
+	}
+	if l.shared {
+		v.Advice += "; another StreamPolicy may let the stream's operators overlap"
+	}
+}
