@@ -18,7 +18,7 @@ import (
 // applyCmd runs operators on arrays that a file spells out. It prints a list
 // of results, one per entry.
 type applyCmd struct {
-	Data string `help:"Folder of the files that entries name."`
+	Data string `placeholder:"DIR" help:"Folder of the files that entries name."`
 	JSON bool   `name:"json" help:"Accepted for uniformity: the output is always JSON."`
 	File string `arg:"" help:"JSON: one entry or a list of {id, operator, args, inputs, first}."`
 }
@@ -61,7 +61,7 @@ func (c *applyCmd) Run(std *stdio) error {
 		err = decodeJSON(raw, &entries[0])
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", c.File, err)
+		return wrongJSON(c.File, raw, "one entry or a list of entries {id, operator, args, inputs, first}", err)
 	}
 	results := make([]applyResult, len(entries))
 	for i, e := range entries {

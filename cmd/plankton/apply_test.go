@@ -50,7 +50,16 @@ func TestApply(t *testing.T) {
 	require.Equal(t, one("bool", []int{2}, "", false, true), byID["to bool"].Output)
 	require.Equal(t, one("int32", []int{3}, "", -1., 7., -1.), byID["one_hot"].Output)
 	require.Equal(t, one("float32", []int{1, 1, 1}, "CHW", 3.), byID["first"].Output)
+	require.Equal(t, one("float32", []int{1, 3, 1}, "HWC", 300., 1., 300.), byID["crop casts"].Output)
+	require.Equal(t, one("float32", []int{2}, "", -1., 0.), byID["batch of one"].Output)
+	require.Equal(t, one("float32", []int{2}, "", 0., 1.), byID["one label"].Output)
+	require.Equal(t, one("float32", []int{1, 2}, "", 0., 1.), byID["last axis"].Output)
 	for id, want := range map[string]string{
+		"half a crop":  "pipeline: crop: crop_h and crop_w go together; one of them is missing",
+		"two crops":    "pipeline: crop: give crop, or crop_h and crop_w, not both",
+		"scale":        "pipeline: normalize: scale is 0; another number is wanted",
+		"values":       "pipeline: one_hot: on_value and off_value are both 0; one of them must differ",
+		"axis":         "pipeline: one_hot: Axis is -2; labels of 0 dimensions allow 0 … 0",
 		"type":         "pipeline: crop: the region is -1×0; extents must not be negative",
 		"argument":     `pipeline: flip: the argument "sideways" is not known`,
 		"value":        "pipeline: flip: vertical is yes; a number is wanted",
@@ -72,7 +81,7 @@ func TestApply(t *testing.T) {
 	}
 	require.True(t, byID["unsupported"].Unsupported)
 	require.Empty(t, byID["unsupported"].Error)
-	require.Len(t, byID, 7)
+	require.Len(t, byID, 11)
 }
 
 func TestApplyOneEntry(t *testing.T) {
@@ -125,8 +134,8 @@ func TestApplyErrors(t *testing.T) {
 	}{
 		{[]string{"apply"}, 2, `expected "<file>"`},
 		{[]string{"apply", filepath.Join(dir, "none.json")}, 1, "none.json: no such file"},
-		{[]string{"apply", write("text.json", "hello")}, 1, "text.json: invalid character"},
-		{[]string{"apply", write("empty.json", "")}, 1, "empty.json: unexpected end of JSON input"},
+		{[]string{"apply", write("text.json", "hello")}, 1, "text.json, line 1: invalid character"},
+		{[]string{"apply", write("empty.json", "")}, 1, "empty.json, line 1: unexpected end of JSON input"},
 		{[]string{"apply", "--bogus", "x"}, 2, "unknown flag --bogus"},
 	} {
 		out, errs, code := command(c.args...)

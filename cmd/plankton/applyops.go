@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -28,6 +29,9 @@ var applyOps = map[string]applyOp{
 	},
 	"resize": applyResize,
 	"crop": func(g *pipeline.Graph, v pipeline.Value, a *applyArgs) pipeline.Value {
+		if t := a.dtype(); t != 0 {
+			v = ops.Cast(g, v, t) // first, since fill_values are in the type of the output
+		}
 		return ops.Crop(g, v, a.crop())
 	},
 	"flip": func(g *pipeline.Graph, v pipeline.Value, a *applyArgs) pipeline.Value {
@@ -36,15 +40,16 @@ var applyOps = map[string]applyOp{
 	"crop_mirror_normalize": func(g *pipeline.Graph, v pipeline.Value, a *applyArgs) pipeline.Value {
 		return ops.CropMirrorNormalize(g, v, ops.CropMirrorNormalizeOptions{
 			CropOptions: a.crop(), Mirror: a.value("mirror"), Mean: a.numbers("mean"), Std: a.numbers("std"),
-			Scale: a.number("scale", 0), Shift: a.number("shift", 0), DType: a.dtype(),
+			Scale: a.scale(), Shift: a.number("shift", 0), DType: a.dtype(),
 			Layout: pipeline.Layout(a.text("output_layout")), PadOutput: a.yes("pad_output", false),
 		})
 	},
 	"normalize": func(g *pipeline.Graph, v pipeline.Value, a *applyArgs) pipeline.Value {
 		o := ops.NormalizeOptions{
 			AxisNames: a.text("axis_names"), Mean: a.value("mean"), StdDev: a.value("stddev"), DDoF: int(a.number("ddof", 0)),
-			Epsilon: a.number("epsilon", 0), Scale: a.number("scale", 0), Shift: a.number("shift", 0), DType: a.dtype(),
+			Epsilon: a.number("epsilon", 0), Scale: a.scale(), Shift: a.number("shift", 0), DType: a.dtype(),
 		}
+		a.yes("batch", false) // there is one sample
 		for _, x := range a.numbers("axes") {
 			o.Axes = append(o.Axes, int(x))
 		}
@@ -58,8 +63,15 @@ var applyOps = map[string]applyOp{
 			Classes: int(a.number("num_classes", 0)), On: a.number("on_value", 1), Off: a.number("off_value", 0),
 			DType: a.dtype(), IgnoreUnknown: true,
 		}
-		if axis := int(a.number("axis", -1)); axis >= 0 {
+		if _, given := a.values["axis"]; given { // which matters to a single label
+			axis := int(a.number("axis", -1))
+			if axis == -1 {
+				axis = len(v.Spec().Shape)
+			}
 			o.Axis = &axis
+		}
+		if o.On == 0 && o.Off == 0 {
+			a.fail(errors.New("on_value and off_value are both 0; one of them must differ"))
 		}
 		return ops.OneHot(g, v, o)
 	},
@@ -141,6 +153,15 @@ func (a *applyArgs) number(name string, def float64) float64 {
 		a.fail(fmt.Errorf("%s is %v; a number is wanted", name, x))
 	}
 	return def
+}
+
+// scale returns the argument "scale", which the operators' options cannot set to 0.
+func (a *applyArgs) scale() float64 {
+	x := a.number("scale", 1)
+	if x == 0 {
+		a.fail(errors.New("scale is 0; another number is wanted"))
+	}
+	return x
 }
 
 func (a *applyArgs) float(name string, n json.Number) float64 {
@@ -238,7 +259,15 @@ func (a *applyArgs) crop() ops.CropOptions {
 		}),
 		Truncate: oneOf(a, "rounding", map[string]bool{"": false, "round": false, "truncate": true}),
 	}
+	_, h := a.values["crop_h"]
+	_, w := a.values["crop_w"]
+	if h != w {
+		a.fail(errors.New("crop_h and crop_w go together; one of them is missing"))
+	}
 	if hw := a.numbers("crop"); len(hw) == 2 {
+		if h {
+			a.fail(errors.New("give crop, or crop_h and crop_w, not both"))
+		}
 		o.Height, o.Width = int(hw[0]), int(hw[1])
 	} else if len(hw) != 0 {
 		a.fail(fmt.Errorf("crop has %d values; height and width are wanted", len(hw)))

@@ -22,7 +22,8 @@ import (
 
 // benchCmd measures one of the standard workloads on a folder of pictures.
 type benchCmd struct {
-	runFlags `embed:""`
+	runFlags    `embed:""`
+	MemoryStats bool `help:"Print what memory every operator needed, and the hint that presizes it."`
 }
 
 // runFlags say what bench and trace run.
@@ -72,6 +73,8 @@ type benchResult struct {
 	pipe         *pipeline.Pipeline
 	stats        iterator.Stats // of the epochs that were timed
 	first        time.Duration  // the wait for the first batch
+
+	Memory pipeline.MemoryStatistics `json:"memory,omitempty"` // with --memory-stats
 }
 
 // watch is what looks on while a workload runs; the zero value is nobody.
@@ -80,6 +83,7 @@ type watch struct {
 	batch  func(*iterator.Batch)
 	device streams.Device // normalises whole batches, if there is one
 	policy streams.Policy // of the device
+	memory bool           // count what operators need
 }
 
 type benchSkipped struct {
@@ -89,11 +93,15 @@ type benchSkipped struct {
 }
 
 func (c *benchCmd) Run(std *stdio) error {
-	res, err := c.run(std, watch{})
+	res, err := c.run(std, watch{memory: c.MemoryStats})
 	if err != nil {
 		return err
 	}
-	return c.print(std, res)
+	if err := c.print(std, res); err != nil || c.JSON || !c.MemoryStats {
+		return err
+	}
+	_, err = fmt.Fprint(std.out, res.Memory)
+	return err
 }
 
 // run runs the workload.
@@ -132,7 +140,7 @@ func (c *runFlags) run(std *stdio, w watch) (*benchResult, error) {
 		Name: c.Workload, Data: c.Data, Size: c.Size, Rank: c.Rank, World: c.World, Shuffle: shuffle, ReadAhead: c.ReadAhead, Batchwise: w.device != nil,
 		Options: pipeline.Options{
 			BatchSize: c.Batch, Workers: c.Threads, PrefetchDepth: c.Prefetch, Seed: c.Seed, ExactRGB: c.ExactRGB, OnError: c.OnError,
-			MemoryBudget: c.MemoryBudget, Autotune: tune, Events: w.events, Device: w.device, StreamPolicy: w.policy,
+			MemoryBudget: c.MemoryBudget, EnableMemoryStats: w.memory, Autotune: tune, Events: w.events, Device: w.device, StreamPolicy: w.policy,
 			OnSampleError: func(e *pipeline.SampleError) {
 				skipped = append(skipped, benchSkipped{e.Source, e.Op, e.Err.Error()})
 			},
@@ -164,7 +172,7 @@ func (c *runFlags) run(std *stdio, w watch) (*benchResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	res.pipe, res.ColdFiles = p, cold
+	res.pipe, res.ColdFiles, res.Memory = p, cold, p.ExecutorStatistics()
 	res.Skipped = append([]benchSkipped{}, skipped...)
 	return res, nil
 }

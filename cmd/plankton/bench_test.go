@@ -16,6 +16,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/planktonml/plankton/memstats"
 )
 
 // pictures fills a folder with two classes of n small pictures each, JPEG and
@@ -205,4 +207,21 @@ func TestHelp(t *testing.T) {
 	_, errs, code = command("dance")
 	require.Equal(t, 2, code)
 	require.Contains(t, errs, "unexpected argument dance")
+}
+
+func TestBenchPrintsWhatMemoryOperatorsNeed(t *testing.T) {
+	dir := pictures(t, 3)
+	const flags = "--workload decode --batch 2"
+	require.Nil(t, bench(t, dir, flags).Memory)
+	res := bench(t, dir, flags+" --memory-stats")
+	require.NotEmpty(t, res.Memory)
+	last := res.Memory[len(res.Memory)-1]
+	require.Equal(t, "decoders.image", last.Name)
+	require.Equal(t, []memstats.Kind{memstats.Host}, last.Kind)
+	require.Equal(t, []int64{3 * 26 * 28}, last.MaxReal, "the largest of 20+3i × 30-i pixels")
+
+	out, errs, code := command("bench", "--data", dir, "--workload", "decode", "--memory-stats")
+	require.Zero(t, code, errs)
+	require.Contains(t, out, "max reserved")
+	require.Regexp(t, `\nBytesPerSampleHint: map\[string\]\[\]int\{.*"decoders.image": \{2184\}`, out)
 }

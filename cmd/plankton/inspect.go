@@ -20,8 +20,8 @@ import (
 // inspectCmd says what is in a folder. Every picture is decoded: only that finds
 // files that are cut off or damaged.
 type inspectCmd struct {
-	Data    string `required:"" help:"Folder of pictures, flat or one folder per class, or of IDX files."`
-	Threads int    `help:"Workers; default one per processor."`
+	Data    string `required:"" placeholder:"DIR" help:"Folder of pictures, flat or one folder per class, or of IDX files."`
+	Threads int    `placeholder:"N" help:"Workers; default one per processor."`
 	JSON    bool   `name:"json" help:"Print JSON."`
 }
 

@@ -42,40 +42,73 @@ func main() {
 	os.Exit(run(os.Args[1:], &stdio{os.Stdout, os.Stderr}))
 }
 
-// run executes one command line and returns its exit status.
+// run executes one command line, prints its error on one line, and returns its exit
+// status.
 func run(args []string, std *stdio) int {
+	out := &output{w: std.out}
+	err := execute(args, &stdio{out, std.err})
+	if out.err != nil {
+		err = out.err
+	}
+	if err == nil {
+		return 0
+	}
+	line := strings.Join(strings.Fields(strings.ReplaceAll(err.Error(), "\n", "; ")), " ")
+	fmt.Fprintf(std.err, "plankton: %s\n", line)
+	if errors.As(err, new(usageError)) {
+		return 2
+	}
+	return 1
+}
+
+// execute runs the command that args name.
+func execute(args []string, std *stdio) error {
 	var c cli
-	exit := -1
+	helped := false
 	parser, err := kong.New(&c,
 		kong.Name("plankton"),
 		kong.Description("An input pipeline for Gorgonia: plan, measure, inspect."),
 		kong.Writers(std.out, std.err),
-		kong.Exit(func(code int) { exit = code }),
+		kong.Exit(func(int) { helped = true }),
 		kong.Bind(std),
 	)
 	if err != nil {
-		return fail(std, err, 1)
+		return err
 	}
 	ctx, err := parser.Parse(args)
-	if exit >= 0 { // --help
-		return exit
+	if helped {
+		return nil
+	}
+	if wrong := (*kong.ParseError)(nil); errors.As(err, &wrong) {
+		return usagef("%w; see %s --help", err, strings.Join(append([]string{"plankton"}, commands(wrong.Context)...), " "))
 	}
 	if err != nil {
-		return fail(std, err, 2)
+		return usageError{err}
 	}
-	if err := ctx.Run(); err != nil {
-		var usage usageError
-		if errors.As(err, &usage) {
-			return fail(std, err, 2)
-		}
-		return fail(std, err, 1)
-	}
-	return 0
+	return ctx.Run()
 }
 
-// fail prints err on one line and returns code.
-func fail(std *stdio, err error, code int) int {
-	line := strings.Join(strings.Fields(strings.ReplaceAll(err.Error(), "\n", "; ")), " ")
-	fmt.Fprintf(std.err, "plankton: %s\n", line)
-	return code
+// commands returns the name of the command that a command line got to, if any.
+func commands(ctx *kong.Context) (names []string) {
+	for _, p := range ctx.Path {
+		if p.Command != nil {
+			names = append(names, p.Command.Name)
+		}
+	}
+	return names
+}
+
+// output keeps the first error of a writer, which printing for a person does not
+// look at: a full disk must not pass for success.
+type output struct {
+	w   io.Writer
+	err error
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	n, err := o.w.Write(p)
+	if o.err == nil {
+		o.err = err
+	}
+	return n, err
 }

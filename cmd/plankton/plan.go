@@ -11,8 +11,8 @@ import (
 
 // planCmd prints the epoch plan of every rank.
 type planCmd struct {
-	Samples         int64           `required:"" help:"Samples of the data set."`
-	Batch           int             `required:"" help:"Rows of the batch of one rank."`
+	Samples         int64           `required:"" placeholder:"N" help:"Samples of the data set."`
+	Batch           int             `required:"" placeholder:"ROWS" help:"Rows of the batch of one rank."`
 	Shards          int             `default:"1" help:"Number of ranks."`
 	Policy          shard.Policy    `default:"partial" help:"Last-batch policy: partial, fill or drop."`
 	PadLastBatch    bool            `help:"Fill with the rank's last sample."`
@@ -20,9 +20,9 @@ type planCmd struct {
 	Mode            shard.Mode      `default:"exact" help:"Whose laws: exact, or dali to the letter."`
 	Partition       shard.Partition `default:"shard" help:"How ranks share the list of samples: shard or step."`
 	Shuffle         bool            `help:"Permute the samples, anew in every epoch."`
-	Seed            uint64          `help:"Seed of the permutations."`
+	Seed            uint64          `placeholder:"0" help:"Seed of the permutations."`
 	Epochs          int64           `default:"1" help:"Number of epochs."`
-	Size            *int64          `help:"Size given to the iterator instead of a reader's name (dali)."`
+	Size            *int64          `placeholder:"N" help:"Size given to the iterator instead of a reader's name (dali)."`
 	LastBatchPadded bool            `help:"With --size: the reader pads."`
 	Resume          string          `placeholder:"EPOCH:STEP[@SHARDS]" help:"Print what is left after so many steps of an epoch (both from 0), reached with SHARDS ranks."`
 	JSON            bool            `name:"json" help:"Print JSON."`

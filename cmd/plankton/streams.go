@@ -15,7 +15,7 @@ import (
 
 // streamsCmd plans the graphs of a file.
 type streamsCmd struct {
-	Policy string `required:"" enum:"single,per-backend,per-operator,ranked,optimal" help:"Rule that gives nodes their streams: ${enum}."`
+	Policy string `required:"" placeholder:"POLICY" enum:"single,per-backend,per-operator,ranked,optimal" help:"Rule that gives nodes their streams: ${enum}."`
 	Budget int    `placeholder:"K" help:"Largest number of streams; 0 sets no bound."`
 	SVG    string `name:"svg" type:"path" placeholder:"FILE" help:"Draw the plan as lanes with waits into FILE."`
 	JSON   bool   `name:"json" help:"Print JSON: per graph streams, assignment, waits, signals, order and makespan."`
@@ -100,7 +100,7 @@ func readGraphs(path string) (graphs []*streams.Graph, list bool, err error) {
 		err = json.Unmarshal(data, &files[0])
 	}
 	if err != nil {
-		return nil, false, fmt.Errorf("%s: expected one graph or a list of graphs in JSON: %w", path, err)
+		return nil, false, wrongJSON(path, data, "one graph or a list of graphs", err)
 	}
 	for i, f := range files {
 		g, err := f.graph()
@@ -114,7 +114,7 @@ func readGraphs(path string) (graphs []*streams.Graph, list bool, err error) {
 
 func (f *graphFile) graph() (*streams.Graph, error) {
 	if f.N == nil || f.Edges == nil {
-		return nil, errors.New(`"n" (the number of nodes) and "edges" (a list of [producer, consumer]) are required`)
+		return nil, errors.New(`"n" (the number of nodes) and "edges" (a list of [producer, consumer], [] for none) are required`)
 	}
 	g := &streams.Graph{Name: f.Name, N: *f.N, Cmds: f.Cmds, Cost: f.Cost, Backends: f.Backends, Devices: f.Devices}
 	index := map[[2]int][]int{}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -17,7 +18,7 @@ import (
 // traceCmd runs a workload and shows where its time went.
 type traceCmd struct {
 	runFlags `embed:""`
-	Out      string `required:"" help:"Folder to write trace.json and report.html to."`
+	Out      string `required:"" placeholder:"DIR" help:"Folder to write trace.json and report.html to."`
 	Streams  string `placeholder:"POLICY" help:"Normalise whole batches, on streams of the host that this policy plans: single, per-backend, per-operator, ranked or optimal."`
 }
 
@@ -41,8 +42,8 @@ func (c *traceCmd) Run(std *stdio) error {
 		w.device = streams.NewHost()
 		defer w.device.Close()
 	}
-	if err := os.MkdirAll(c.Out, 0o777); err != nil {
-		return err
+	if err := writableFolder(c.Out); err != nil {
+		return fmt.Errorf("--out: %w", err)
 	}
 	res, err := c.run(std, w)
 	if err != nil {
@@ -69,6 +70,19 @@ func (c *traceCmd) Run(std *stdio) error {
 	}
 	_, err = fmt.Fprintf(std.out, "open %s in a browser, and %s in https://ui.perfetto.dev or chrome://tracing\n", reportPath, tracePath)
 	return err
+}
+
+// writableFolder makes a folder and sees whether files can be made in it, before a
+// long run has nowhere to put its results.
+func writableFolder(dir string) error {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, "trace")
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
 func writeFile(path string, write func(io.Writer) error) error {

@@ -39,7 +39,7 @@ func points() (x []float32, label []int32) {
 
 // open makes the loader of one rank, with the outputs "x" and "label".
 func open(c config, w shard.World) (*iterator.Loader, error) {
-	if c.batch < 1 || c.batch%w.Size != 0 {
+	if c.batch%w.Size != 0 {
 		return nil, fmt.Errorf("%d ranks cannot share batches of %d rows: -batch must be a multiple of their number", w.Size, c.batch)
 	}
 	x, label := points()

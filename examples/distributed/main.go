@@ -59,7 +59,22 @@ func main() {
 	}
 }
 
+func (c config) check() error {
+	switch {
+	case c.batch < 1:
+		return fmt.Errorf("-batch is %d; it must be at least 1", c.batch)
+	case c.epochs < 1:
+		return fmt.Errorf("-epochs is %d; it must be at least 1", c.epochs)
+	case c.every < 1:
+		return fmt.Errorf("-every is %d; it must be at least 1", c.every)
+	}
+	return nil
+}
+
 func run(ctx context.Context, out io.Writer, c config) error {
+	if err := c.check(); err != nil {
+		return err
+	}
 	world, err := shard.FromEnv(os.LookupEnv)
 	if err != nil {
 		return err

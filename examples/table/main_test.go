@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"os"
+	"os/exec"
 	"regexp"
 	"strconv"
 	"strings"
@@ -28,4 +30,18 @@ func TestParseNamesTheLine(t *testing.T) {
 	require.ErrorContains(t, err, "line 3")
 	_, err = parse(nil)
 	require.ErrorContains(t, err, "no rows")
+}
+
+func TestHelpTrainsNothing(t *testing.T) {
+	const asProgram = "TABLE_TEST_PROGRAM"
+	if os.Getenv(asProgram) != "" {
+		os.Args = []string{"table", "-help"}
+		main()
+		return
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^TestHelpTrainsNothing$")
+	cmd.Env = append(os.Environ(), asProgram+"=1")
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, string(out))
+	require.True(t, strings.HasPrefix(string(out), "Usage of"), string(out))
 }

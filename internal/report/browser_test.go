@@ -3,6 +3,8 @@ package report
 import (
 	"bytes"
 	"context"
+	"fmt"
+	"image"
 	"image/png"
 	"os"
 	"os/exec"
@@ -32,10 +34,8 @@ func TestABrowserShowsThePage(t *testing.T) {
 	var page bytes.Buffer
 	require.NoError(t, r.WriteHTML(&page))
 
-	complaints, shot := open(t, chromium, page.String())
+	complaints, img := open(t, chromium, page.String(), 1280)
 	require.Empty(t, complaints)
-	img, err := png.Decode(bytes.NewReader(shot))
-	require.NoError(t, err)
 	colours := map[[3]uint32]bool{}
 	for y := range img.Bounds().Dy() {
 		for x := range img.Bounds().Dx() {
@@ -46,21 +46,27 @@ func TestABrowserShowsThePage(t *testing.T) {
 	require.Greater(t, len(colours), 50, "the page is blank")
 	require.True(t, colours[[3]uint32{0xffff, 0, 0}], "the picture is not shown")
 
-	complaints, _ = open(t, chromium, strings.Replace(page.String(), "</body>", "<script>1</script></body>", 1))
+	complaints, _ = open(t, chromium, strings.Replace(page.String(), "</body>", "<script>1</script></body>", 1), 1280)
 	require.NotEmpty(t, complaints, "a complaint would go unnoticed")
+
+	_, phone := open(t, chromium, page.String(), 400)
+	width := phone.Bounds().Dx()
+	for y := range phone.Bounds().Dy() {
+		require.Equal(t, phone.At(0, y), phone.At(width-1, y), "in line %d something reaches the right edge of a narrow window", y)
+	}
 }
 
 // open returns the lines that the browser's console shows for a page, and a
-// screenshot.
-func open(t *testing.T, chromium, page string) (complaints []string, shot []byte) {
+// screenshot of a window that is so many pixels wide.
+func open(t *testing.T, chromium, page string, width int) (complaints []string, shot image.Image) {
 	t.Helper()
 	dir := t.TempDir()
-	file, picture := filepath.Join(dir, "page.html"), filepath.Join(dir, "shot.png")
-	require.NoError(t, os.WriteFile(file, []byte(page), 0o644))
+	html, picture := filepath.Join(dir, "page.html"), filepath.Join(dir, "shot.png")
+	require.NoError(t, os.WriteFile(html, []byte(page), 0o644))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, chromium, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--enable-logging=stderr",
-		"--user-data-dir="+filepath.Join(dir, "profile"), "--window-size=1280,2200", "--screenshot="+picture, "file://"+file)
+		"--user-data-dir="+filepath.Join(dir, "profile"), fmt.Sprintf("--window-size=%d,2200", width), "--screenshot="+picture, "file://"+html)
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, string(out))
 	for line := range strings.Lines(string(out)) {
@@ -68,7 +74,10 @@ func open(t *testing.T, chromium, page string) (complaints []string, shot []byte
 			complaints = append(complaints, line)
 		}
 	}
-	shot, err = os.ReadFile(picture)
+	file, err := os.Open(picture)
+	require.NoError(t, err)
+	defer file.Close()
+	shot, err = png.Decode(file)
 	require.NoError(t, err)
 	return complaints, shot
 }
