@@ -155,7 +155,7 @@ func (s *session) enter(item *nodeItem, it *iteration, v Value, dead bool) {
 	if f == nil {
 		f = s.st.newFrame(item.arg, it)
 		it.children[info.ordinal] = f
-		s.delta++ // the frame keeps `it`, which is s.cur
+		it.live.Add(1) // not s.delta: another goroutine may end the frame before that is handed over
 	}
 	it.frame.mu.Unlock()
 
