@@ -104,13 +104,17 @@ func TestCosts(t *testing.T) {
 }
 
 func TestMisuseOfCalls(t *testing.T) {
-	for want, run := range map[string]KernelFunc{
-		"Call.Done was called twice for node n": func(_ context.Context, c *Call) error { c.Done(nil); c.Done(nil); return nil },
-		"not async, which node n is not":        func(_ context.Context, c *Call) error { c.Issue(nil); return nil },
+	for _, c := range []struct {
+		run  KernelFunc
+		want string
+	}{
+		{func(_ context.Context, c *Call) error { c.Done(nil); c.Done(nil); return nil }, "Call.Done was called twice for node n"},
+		{func(_ context.Context, c *Call) error { c.Done(nil); c.Done(ErrAborted); return nil }, "Call.Done was called twice for node n"},
+		{func(_ context.Context, c *Call) error { c.Issue(nil); return nil }, "not async, which node n is not"},
 	} {
 		g := NewGraph()
-		g.Add("n", Op{Async: true, Run: run})
-		require.ErrorContains(t, newExecutor(t, g, Options{}).Run(t.Context(), Args{}), want)
+		g.Add("n", Op{Async: true, Run: c.run})
+		require.ErrorContains(t, newExecutor(t, g, Options{}).Run(t.Context(), Args{}), c.want)
 	}
 	b, err := NewBuffer(Heap{}, 1, OnHost)
 	require.NoError(t, err)
@@ -198,4 +202,29 @@ func TestNextWhileReleasing(t *testing.T) {
 	require.Panics(t, func() { first.Output(0) }, "its memory is another iteration's")
 	l.Close()
 	require.NoError(t, x.Close())
+}
+
+// Two steps that have work at the same time get two goroutines, although one
+// that waits for work could take either.
+func TestOffersToOneIdleGoroutine(t *testing.T) {
+	x := newExecutor(t, NewGraph(), Options{Workers: 2})
+	offer := func(steps ...*step) (started int) {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		for _, st := range steps {
+			x.offer(st)
+		}
+		return x.started
+	}
+	idle := func() int {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		return x.idle
+	}
+	a, b := &step{x: x, helpers: 2}, &step{x: x, helpers: 2}
+	require.Equal(t, 1, offer(a))
+	for idle() == 0 { // it finds nothing to do, and waits
+		runtime.Gosched()
+	}
+	require.Equal(t, 2, offer(a, b))
 }

@@ -65,7 +65,7 @@ type Executor struct {
 	mu       sync.Mutex
 	work     sync.Cond // busy or closing changed
 	busy     []*step   // steps with shared nodes, some perhaps taken meanwhile
-	idle     int       // goroutines that wait for work
+	idle     int       // goroutines that wait for work and have not been called
 	started  int       // goroutines of the pool
 	closing  bool
 	steps    []*step    // stock

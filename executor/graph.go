@@ -40,7 +40,7 @@ type Node struct {
 	constant    bool      // of an Enter
 	passThrough bool      // of a switch: selector −1 means the last port
 	peer        *Peer     // of a transfer node
-	capture     bool      // stands for a value from outside the loop body
+	always      bool      // alive in the last iteration of the loop as well, which has no body
 }
 
 // Output is one output of a node. The zero Output is none.
@@ -197,7 +197,11 @@ func (g *Graph) add(k kind, name string, outs int, in []Output, after []*Node) *
 	g.byName[n.name] = n
 	for _, o := range in {
 		if g.owns(n.name, o) {
-			n.in = append(n.in, g.captureValue(o, n.scope))
+			o = g.captureValue(o, n.scope)
+			if k == kindMerge && o.node.always {
+				o = g.Identity("", o) // no control edge keeps a Merge from running
+			}
+			n.in = append(n.in, o)
 		}
 	}
 	g.After(n, after...)

@@ -126,13 +126,14 @@ func (c *Call) Forward(in, i, size int) (b *Buffer, forwarded bool, err error) {
 }
 
 // Done finishes an async node, with an error if it failed. It may be called
-// from any goroutine, also before Run returns, and exactly once. Nodes that
-// become ready by it and are neither async nor expensive run before Done
-// returns, so Done must not be called with locks held that kernels take.
+// from any goroutine, also before Run returns, and exactly once: a second call
+// panics until the Call is used again, and afterwards finishes another node too
+// early. Nodes that become ready by it and are neither async nor expensive run
+// before Done returns, so Done must not be called with locks held that kernels take.
 func (c *Call) Done(err error) {
 	// The outcome is kept in the call: when Run is still on its way the
 	// goroutine that runs it goes on from there.
-	if err != nil {
+	if err != nil && c.state.Load() != callDone {
 		c.noteFailure(err)
 	}
 	switch c.state.Swap(callDone) {

@@ -51,6 +51,7 @@ func (x *Executor) offer(st *step) {
 	}
 	switch {
 	case x.idle > 0:
+		x.idle-- // here, so that the next offer is not made to the same goroutine
 		x.work.Signal()
 	case x.started < st.helpers:
 		x.started++
@@ -76,7 +77,6 @@ func (x *Executor) help() {
 			}
 			x.idle++
 			x.work.Wait()
-			x.idle--
 		}
 		st := x.busy[0]
 		copy(x.busy, x.busy[1:])

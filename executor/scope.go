@@ -91,15 +91,15 @@ func (g *Graph) captureControl(n *Node, s *scope) *Node {
 }
 
 // needsPivot reports whether nothing that n waits for depends on whether the
-// body runs. What is brought into a branch does, what is brought into a loop
-// does not: it is there in every iteration, also in the last, which only finds
-// that the loop is over.
+// body runs. What is brought into a branch does. What is brought into a loop does
+// not, nor do the variables and what the condition computes: they are there in
+// every iteration, also in the last, which only finds that the loop is over.
 func (n *Node) needsPivot() bool {
 	s := n.scope
 	if s.pivot == nil {
 		return false
 	}
-	inside := func(m *Node) bool { return m.scope == s && !m.capture }
+	inside := func(m *Node) bool { return m.scope == s && !m.always }
 	for _, o := range n.in {
 		if !s.frame || inside(o.node) {
 			return false
@@ -125,7 +125,7 @@ func (g *Graph) results(what string, outs []Output, want int) []Output {
 			continue
 		}
 		o = g.captureValue(o, g.scope)
-		if o.node.capture {
+		if o.node.always {
 			o = g.Identity(fmt.Sprintf("result%d", i), o)
 		}
 		in = append(in, o)

@@ -11,7 +11,7 @@ import "fmt"
 // cond and body are called once, here, to add the nodes of the loop. They may
 // use any output from around the loop: it is brought in, unchanged for all
 // iterations. They must return outputs; what else they add runs for its side
-// effects. Loops and branches nest freely.
+// effects. body may use what cond computes. Loops and branches nest freely.
 func (g *Graph) While(loop LoopSpec, vars []Output, cond func(vars []Output) Output, body func(vars []Output) []Output) []Output {
 	if loop.Name == "" {
 		loop.Name = g.autoName("while")
@@ -24,7 +24,7 @@ func (g *Graph) While(loop LoopSpec, vars []Output, cond func(vars []Output) Out
 	enter := func(s *scope, o Output, constant bool) Output {
 		var n *Node
 		g.inside(outside, func() { n = g.enter("", &loop, o, constant) })
-		n.scope, n.capture = s, constant
+		n.scope, n.always = s, constant
 		return n.Out(0)
 	}
 
@@ -40,6 +40,9 @@ func (g *Graph) While(loop LoopSpec, vars []Output, cond func(vars []Output) Out
 	}
 	s.pivot = merges[0]
 	pred := g.LoopCond("cond", cond(current))
+	for _, n := range g.nodes[merges[0].id:] {
+		n.always = n.always || n.scope == s
+	}
 
 	// What goes on is gated by the predicate, so that the last iteration, which
 	// only finds that the loop is over, computes nothing else.

@@ -233,6 +233,41 @@ func TestEffects(t *testing.T) {
 		require.EqualValues(t, 5, second.Load())
 		require.EqualValues(t, 2, third.Load())
 	})
+	t.Run("with values of the condition", func(t *testing.T) {
+		// They are there in the last iteration as well, which has no body.
+		var data, control, nested, branch, merged atomic.Int64
+		g := NewGraph()
+		var half, less, start Output
+		ten := g.num(10)
+		out := g.While(LoopSpec{Name: "loop"}, []Output{g.num(0), g.num(0)}, func(v []Output) Output {
+			start, half = v[0], g.op1(func(n int64) int64 { return n / 2 }, v[0])
+			less = g.less(v[0], g.num(6))
+			return less
+		}, func(v []Output) []Output {
+			g.Add("data", effect(&data), half, start)
+			op := effect(&control)
+			op.After = []*Node{half.Node()}
+			g.Add("control", op)
+			g.Add("merged", effect(&merged), g.Merge("merge", half).Out(0), g.Merge("constant", ten).Out(0))
+			g.While(LoopSpec{Name: "inner"}, []Output{half}, func(w []Output) Output { return g.less(w[0], g.plus(half, 1)) }, func(w []Output) []Output {
+				g.Add("nested", effect(&nested))
+				return []Output{g.plus(w[0], 1)}
+			})
+			g.If("if", less, func() []Output { g.Add("branch", effect(&branch), half); return nil },
+				func() []Output { g.Add("other branch", effect(&branch), half); return nil })
+			return []Output{g.plus(v[0], 1), half}
+		})
+		g.Output("n", out[0])
+		g.Output("half", out[1])
+		got := make([]Value, 2)
+		require.NoError(t, newExecutor(t, g, Options{}).Run(t.Context(), Args{Out: got}))
+		require.Equal(t, []Value{Int(6), Int(2)}, got)
+		require.EqualValues(t, 6, data.Load())
+		require.EqualValues(t, 6, control.Load())
+		require.EqualValues(t, 6, nested.Load())
+		require.EqualValues(t, 6, branch.Load())
+		require.EqualValues(t, 6, merged.Load())
+	})
 	t.Run("nested loop in the last, empty iteration", func(t *testing.T) {
 		// The inner loop starts from captured values only; it must run three
 		// times, not four.

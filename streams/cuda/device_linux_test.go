@@ -168,6 +168,21 @@ func TestCloseWaitsForMemory(t *testing.T) {
 	})
 }
 
+// TestMemoryAfterClose keeps the primary context alive, so that the driver itself would
+// still allocate.
+func TestMemoryAfterClose(t *testing.T) {
+	onEach(t, func(t *testing.T, open func(t testing.TB) *cuda.Device) {
+		other, d := open(t), open(t)
+		require.NoError(t, d.Close())
+		for _, from := range []memstats.Allocator{d.Memory(), d.HostMemory()} {
+			_, err := from.Alloc(1)
+			require.ErrorIs(t, err, streams.ErrClosed)
+		}
+		require.NoError(t, d.Close(), "nothing is held")
+		require.NoError(t, other.Close())
+	})
+}
+
 func TestOutOfMemory(t *testing.T) {
 	drv := fakedriver.Open(t)
 	drv.Set(fakedriver.Memory, 1<<20)

@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/planktonml/plankton/memstats"
+	"github.com/planktonml/plankton/streams"
 )
 
 // allocator is the driver's memory of one kind.
@@ -16,7 +17,8 @@ type allocator struct {
 // Memory returns the allocator of device memory, aligned to 256 bytes and
 // holding anything. Allocating and freeing make the whole GPU wait, so memory is
 // taken before work starts and kept: give it to a memstats.Pool. Errors match
-// ErrMemory and are a *MemoryError.
+// ErrMemory and are a *MemoryError; once Close has given the context back they match
+// streams.ErrClosed.
 func (d *Device) Memory() memstats.Allocator { return allocator{d, memstats.Device} }
 
 // HostMemory returns the allocator of page-locked host memory, which every GPU
@@ -29,6 +31,9 @@ const hostPortable = 1
 // Alloc implements memstats.Allocator.
 func (a allocator) Alloc(n int) ([]byte, error) {
 	d := a.device
+	if err := d.reserve(n); err != nil {
+		return nil, err
+	}
 	var p *byte
 	err := d.do(func() error {
 		name, code := "cuMemAlloc_v2", codeSuccess
@@ -41,10 +46,23 @@ func (a allocator) Alloc(n int) ([]byte, error) {
 		return d.memoryError(a.kind, n, d.driver.check(name, code))
 	})
 	if err != nil {
+		d.held.Add(-int64(n))
 		return nil, err
 	}
-	d.held.Add(int64(n))
 	return unsafe.Slice(p, n), nil
+}
+
+// reserve counts memory as held before it is, so that Close does not miss it. Work
+// that Close still lets run may ask for memory, what comes later may not: somebody
+// else could keep the context alive, and nobody would free it.
+func (d *Device) reserve(n int) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.ended {
+		return streams.ErrClosed
+	}
+	d.held.Add(int64(n))
+	return nil
 }
 
 // Free implements memstats.Allocator. Nothing may be using the memory.

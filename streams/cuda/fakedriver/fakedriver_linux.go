@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 	"unsafe"
 
 	"github.com/ebitengine/purego"
@@ -151,11 +152,15 @@ func compile() (string, error) {
 	if err != nil {
 		cache = os.TempDir()
 	}
-	dir := filepath.Join(cache, "plankton-fakedriver", fmt.Sprintf("%x", hash.Sum(nil)[:8]))
+	cache = filepath.Join(cache, "plankton-fakedriver")
+	dir := filepath.Join(cache, fmt.Sprintf("%x", hash.Sum(nil)[:8]))
 	library := filepath.Join(dir, "libcuda.so.1")
+	now := time.Now()
 	if _, err := os.Stat(library); err == nil {
+		_ = os.Chtimes(dir, now, now) // for prune
 		return library, nil
 	}
+	prune(cache, now.AddDate(0, 0, -30))
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
 	}
@@ -180,6 +185,17 @@ func compile() (string, error) {
 	}
 	// Test binaries that build at the same time end up with one of the results.
 	return library, os.Rename(filepath.Join(work, "lib"), library)
+}
+
+// prune removes the builds that nobody has started to use since then. A program that
+// has opened one keeps it.
+func prune(cache string, since time.Time) {
+	builds, _ := os.ReadDir(cache) // to tidy up is no reason to fail
+	for _, b := range builds {
+		if info, err := b.Info(); err == nil && info.ModTime().Before(since) {
+			_ = os.RemoveAll(filepath.Join(cache, b.Name()))
+		}
+	}
 }
 
 // Set changes a setting.

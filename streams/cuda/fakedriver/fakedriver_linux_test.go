@@ -1,9 +1,14 @@
 package fakedriver
 
 import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 	"unsafe"
 
 	"github.com/ebitengine/purego"
@@ -44,6 +49,35 @@ func (f *fixture) open() {
 	f.do("cuEventCreate", uintptr(unsafe.Pointer(&f.event)), 0)
 	f.do("cuMemAlloc_v2", uintptr(unsafe.Pointer(&f.device)), 100)
 	f.do("cuMemHostAlloc", uintptr(unsafe.Pointer(&f.host)), 100, 0)
+}
+
+// TestCache looks at what building and using leave in the cache.
+func TestCache(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	cache := filepath.Join(os.Getenv("XDG_CACHE_HOME"), "plankton-fakedriver")
+	long := time.Now().AddDate(0, 0, -31)
+	for _, name := range []string{"recent", "old"} {
+		require.NoError(t, os.MkdirAll(filepath.Join(cache, name), 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(cache, name, "libcuda.so.1"), nil, 0o644))
+	}
+	require.NoError(t, os.Chtimes(filepath.Join(cache, "old"), long, long))
+	library, err := compile()
+	if errors.Is(err, exec.ErrNotFound) {
+		t.Skip("there is no C compiler to build the fake driver with: install one, or set CC")
+	}
+	require.NoError(t, err)
+	dir := filepath.Dir(library)
+	left, err := filepath.Glob(filepath.Join(cache, "*", "*"))
+	require.NoError(t, err)
+	require.ElementsMatch(t, []string{library, filepath.Join(cache, "recent", "libcuda.so.1")}, left)
+
+	require.NoError(t, os.Chtimes(dir, long, long))
+	again, err := compile()
+	require.NoError(t, err)
+	require.Equal(t, library, again)
+	info, err := os.Stat(dir)
+	require.NoError(t, err)
+	require.Greater(t, info.ModTime(), long.AddDate(0, 0, 1), "it is in use")
 }
 
 // TestMistakes makes one mistake each and looks for it in the report.
