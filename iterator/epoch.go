@@ -166,6 +166,14 @@ func (l *Loader) fetch(ctx context.Context) (*Batch, error) {
 	}
 	l.dirty = true // until all have delivered, also where one of the program's hooks panics
 	var b *Batch
+	taken := 0
+	defer func() {
+		if l.dirty && b != nil {
+			for _, got := range b.parts[:taken] {
+				got.Release()
+			}
+		}
+	}()
 	for i := range l.parts {
 		pb, err := l.parts[i].run.Next(ctx)
 		if pb != nil && l.plan == nil && l.dropped(pb) {
@@ -173,11 +181,6 @@ func (l *Loader) fetch(ctx context.Context) (*Batch, error) {
 			pb = nil
 		}
 		if pb == nil {
-			if b != nil {
-				for _, got := range b.parts[:i] {
-					got.Release()
-				}
-			}
 			l.rest()
 			return nil, err
 		}
@@ -185,6 +188,7 @@ func (l *Loader) fetch(ctx context.Context) (*Batch, error) {
 			b = l.wrap(pb)
 		}
 		b.parts[i] = pb
+		taken++
 	}
 	l.dirty = false
 	return b, nil

@@ -242,6 +242,31 @@ func onlyError(t *testing.T, loop iter.Seq2[*Batch, error]) (only error) {
 }
 
 // A batch that a hook's panic kept from being delivered is the next one.
+// What other pipelines have delivered before is given back.
+func TestAPanicInAHookOfTheSecondPipeline(t *testing.T) {
+	fail := true
+	open := func(rank int) *pipeline.Pipeline {
+		s := base()
+		s.reader.NumShards, s.reader.ShardID = 2, rank
+		if rank == 1 {
+			s.options.Events.BatchDelivered = func(e pipeline.BatchEvent) {
+				if e.Step == 1 && fail {
+					panic("hook")
+				}
+			}
+		}
+		return s.pipe(t)
+	}
+	l, err := New(Options{}, open(0), open(1))
+	require.NoError(t, err)
+	defer l.Close()
+	for range 4 {
+		require.PanicsWithValue(t, "hook", func() { take(t, l, all) })
+	}
+	fail = false
+	require.Len(t, take(t, l, all), l.Len()-1)
+}
+
 func TestAPanicInAHookLosesNoBatch(t *testing.T) {
 	want := take(t, base().loaderOf(t), all)
 	s := base()

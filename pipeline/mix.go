@@ -41,8 +41,8 @@ func (g *Graph) Mix(o ReaderOptions, m Mix, define func()) {
 		g.Fail(o.Name, errors.New("a mix cannot be a source of another one; give all sources to one, with a weight each"))
 	case o.Split != Split{}:
 		g.Fail(o.Name, errors.New("a mix cannot be split; split its sources"))
-	case m.Draws < 0:
-		g.Fail(o.Name, fmt.Errorf("Draws is %d; it must be positive, or 0 for as many as the sources have", m.Draws))
+	case m.Draws < 0 || m.Draws > shard.MaxSamples:
+		g.Fail(o.Name, fmt.Errorf("Draws is %d; it must be 1 to %d, or 0 for as many as the sources have", m.Draws, int64(shard.MaxSamples)))
 	}
 	if g.err != nil {
 		return

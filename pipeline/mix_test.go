@@ -186,7 +186,7 @@ func TestMixRefusals(t *testing.T) {
 		want    string
 	}{
 		{define: func(*Graph) {}, want: "reader: the mix has no sources; read them in the function that is given to Mix"},
-		{mix: Mix{Draws: -1}, want: "reader: Draws is -1; it must be positive, or 0 for as many as the sources have"},
+		{mix: Mix{Draws: -1}, want: "reader: Draws is -1; it must be 1 to 1152921504606846976, or 0 for as many as the sources have"},
 		{options: ReaderOptions{Split: Split{Folds: 2}}, want: "reader: a mix cannot be split; split its sources"},
 		{
 			define: func(g *Graph) { g.Mix(ReaderOptions{Name: "inner"}, Mix{}, func() {}) },

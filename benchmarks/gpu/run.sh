@@ -66,6 +66,7 @@ step() {
 	case " $wanted " in *" $name "* | "  ") ;; *) return 0 ;; esac
 	if [ ! -x "$binary" ]; then
 		echo "$name: not built" >"$results/$name.verdict"
+		summarise
 		return 0
 	fi
 	echo "running $name"

@@ -118,7 +118,9 @@ func (p *Plan) setOrigin() {
 	all := float32(p.Y.Out * p.X.Out)
 	vertical := float32(cols * p.Y.Out)
 	horizontal := float32(p.X.Out * rows)
-	if vertical*float32(store+yTaps)+all*float32(xTaps) < horizontal*float32(store+xTaps)+all*float32(yTaps) {
+	// Conversions keep products from being fused with sums: other processors would break ties otherwise.
+	verticalFirst := float32(vertical*float32(store+yTaps)) + float32(all*float32(xTaps))
+	if verticalFirst < float32(horizontal*float32(store+xTaps))+float32(all*float32(yTaps)) {
 		p.X.Origin = x0
 	} else {
 		p.Y.Origin = y0

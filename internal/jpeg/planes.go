@@ -15,8 +15,7 @@ type Planes struct {
 // A Plane holds the samples of one component that lie in the blocks covering the
 // region, cut off at the edge of the picture.
 type Plane struct {
-	// Pix holds rows of samples from the upper left corner of Rect on, Stride
-	// apart.
+	// Pix holds rows of samples, Stride apart, from the upper left corner of Rect on.
 	Pix    []uint8
 	Stride int
 	// Rect is the part of the component's own grid that is in Pix. Sample (x, y)

@@ -149,10 +149,13 @@ func compile() (string, error) {
 	}
 	fmt.Fprint(hash, kernels.Source, cc)
 	cache, err := os.UserCacheDir()
-	if err != nil {
-		cache = os.TempDir()
+	if err == nil {
+		cache = filepath.Join(cache, "plankton-fakedriver")
+		err = os.MkdirAll(cache, 0o755)
 	}
-	cache = filepath.Join(cache, "plankton-fakedriver")
+	if err != nil { // such as a home that cannot be written
+		cache = filepath.Join(os.TempDir(), "plankton-fakedriver")
+	}
 	dir := filepath.Join(cache, fmt.Sprintf("%x", hash.Sum(nil)[:8]))
 	library := filepath.Join(dir, "libcuda.so.1")
 	now := time.Now()
