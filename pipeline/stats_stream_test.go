@@ -190,3 +190,22 @@ func TestAutotuneDoesNotDeepenTheQueueOfADevice(t *testing.T) {
 		require.Equal(t, 2, s.Queue.Depth)
 	})
 }
+
+// More workers do not help an operator that takes one batch after the other.
+func TestAutotuneAddsNoWorkersBehindAHostLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		device := streams.NewHost()
+		defer device.Close()
+		p := napsBehind(t, Options{BatchSize: 4, Workers: 2, Device: device}, ms, 10*ms, 10*ms, 50*ms)
+		s := consume(t, p, 50, 2*ms)
+		v := s.Verdict()
+		require.Equal(t, ByOperator, v.Bound)
+		v.ProcessorsFull = false
+		tuned := newTuner(Options{Workers: 2, PrefetchDepth: 2, Autotune: &Autotune{MaxWorkers: 8, MaxPrefetch: 8}})
+		tuned.step(s, v)
+		require.Equal(t, setting{2, 2}, tuned.at)
+		v.inLine = false
+		tuned.step(s, v)
+		require.Greater(t, tuned.at.workers, 2)
+	})
+}

@@ -60,7 +60,7 @@ func (t *tuner) step(s Stats, v Verdict) (reverted bool) {
 	}
 	switch v.Bound {
 	case ByReader, ByOperator:
-		if !v.ProcessorsFull {
+		if !v.ProcessorsFull && !v.inLine {
 			t.try(s, moreWorkers)
 		}
 	case ByBursts:

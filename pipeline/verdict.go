@@ -55,6 +55,8 @@ type Verdict struct {
 	// ProcessorsFull says that all processors were busy, so that more workers
 	// would not help.
 	ProcessorsFull bool `json:"processors_full"`
+
+	inLine bool // more workers would not help: the operator takes one batch after the other
 }
 
 // String writes the verdict as sentences, as in "decode-bound: workers 98 % busy,

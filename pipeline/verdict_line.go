@@ -52,7 +52,7 @@ func (s Stats) busiest() (top line) {
 // inLine judges a run whose batches queue up in front of a line.
 func (s Stats) inLine(v *Verdict, l line, waits float64) {
 	o, w := l.top, s.Workers
-	v.Operator = o.Name
+	v.Operator, v.inLine = o.Name, true
 	cost, part := round(each(o.inLine(), o.Samples)), percent(share(l.work, s.steady()))
 	behind := fmt.Sprintf("workers waited for a free batch %s of their time, and %s", percent(share(w.WaitPut, w.Capacity)), waiting(waits))
 	if o.Stream == 0 {
