@@ -1,6 +1,10 @@
 package iterator
 
-import "github.com/planktonml/plankton/pipeline"
+import (
+	"fmt"
+
+	"github.com/planktonml/plankton/pipeline"
+)
 
 // Batch is one step's data: a batch of every pipeline of the loader. Its own
 // methods are those of the first pipeline's batch; Part returns the others.
@@ -12,8 +16,14 @@ type Batch struct {
 	parts []*pipeline.Batch
 }
 
-// Part returns the batch of pipeline i, in the order given to New.
-func (b *Batch) Part(i int) *pipeline.Batch { return b.parts[i] }
+// Part returns the batch of pipeline i, in the order given to New. It panics if there
+// is no such pipeline.
+func (b *Batch) Part(i int) *pipeline.Batch {
+	if i < 0 || i >= len(b.parts) {
+		panic(fmt.Sprintf("iterator: no pipeline %d; the loader has %d, counted from 0", i, len(b.parts)))
+	}
+	return b.parts[i]
+}
 
 // Parts returns the number of pipelines.
 func (b *Batch) Parts() int { return len(b.parts) }

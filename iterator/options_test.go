@@ -66,6 +66,25 @@ func TestOptionsThatContradictEachOther(t *testing.T) {
 	require.ErrorContains(t, err, "DALI mode takes pipelines with one reader, this one has 2")
 }
 
+func TestOptionsThatSequencesDoNotTake(t *testing.T) {
+	for field, o := range map[string]Options{
+		"Mode":         {Mode: shard.DALI},
+		"Partition":    {Partition: shard.ByStep},
+		"ShuffleBlock": {ShuffleBlock: 4},
+		"LastBatch":    {LastBatch: shard.Fill},
+	} {
+		p, err := pipeline.New(pipeline.Options{BatchSize: 4}, func(g *pipeline.Graph) {
+			g.Output("x", g.ReadSequence(pipeline.ReaderOptions{}, endless{10})[0])
+		})
+		require.NoError(t, err)
+		_, err = New(o, p)
+		var option *OptionError
+		require.ErrorAs(t, err, &option)
+		require.Equal(t, field, option.Field)
+		require.ErrorContains(t, err, "sequence")
+	}
+}
+
 func TestFillLastBatchIsAPolicy(t *testing.T) {
 	for fill, want := range map[bool]shard.Policy{true: shard.Fill, false: shard.Partial} {
 		s := base()

@@ -105,13 +105,20 @@ func agree(p, q *part) error {
 
 // checkSequence reports what cannot be done with a reader without length.
 func (o *Options) checkSequence(r *pipeline.Reader) error {
+	field, given := "", any(nil)
 	switch {
-	case o.Mode != shard.Exact || o.Partition != shard.ByShard || o.ShuffleBlock != 0:
-		return &OptionError{"Mode", fmt.Errorf("reader %q is a sequence: it has no length to plan epochs with", r.Name)}
+	case o.Mode != shard.Exact:
+		field, given = "Mode", o.Mode
+	case o.Partition != shard.ByShard:
+		field, given = "Partition", o.Partition
+	case o.ShuffleBlock != 0:
+		field, given = "ShuffleBlock", o.ShuffleBlock
 	case o.LastBatch == shard.Fill:
 		return &OptionError{"LastBatch", errors.New("a sequence cannot fill its last batch: it has no other samples to fill it with")}
+	default:
+		return nil
 	}
-	return nil
+	return &OptionError{field, fmt.Errorf("it is %v, but reader %q is a sequence, which has no length to plan epochs with; leave it out", given, r.Name)}
 }
 
 // newPlan returns the plan of the driving readers.

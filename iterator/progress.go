@@ -72,10 +72,10 @@ func (p *Progress) text() string {
 	if p.epochs > 1 {
 		fmt.Fprintf(&b, "epoch %d ", p.loader.epoch+1)
 	}
-	if p.total > 0 {
+	if p.total > 0 { // the share comes first, for terminals that have room for nothing else
 		part := float64(p.steps) / float64(p.total)
 		left := time.Duration(float64(time.Since(p.began)) * (1/part - 1))
-		fmt.Fprintf(&b, "%s %3.0f %%  %d of %d steps, %v left", terminal.Bar(part, 20), 100*part, p.steps, p.total, left.Round(time.Second))
+		fmt.Fprintf(&b, "%3.0f %% %s  %d of %d steps, %v left", 100*part, terminal.Bar(part, 20), p.steps, p.total, left.Round(time.Second))
 	} else {
 		fmt.Fprintf(&b, "%d steps", p.steps)
 	}

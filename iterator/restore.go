@@ -29,7 +29,7 @@ func (e *MismatchError) Error() string {
 // rank, so one of them may store it for all.
 //
 // The caps on bad samples (pipeline.Options.MaxBad) are not part of it: they
-// count anew. Sequences have no state.
+// count anew after Restore. Sequences have no state.
 func (l *Loader) State() (State, error) {
 	pos, err := l.Position()
 	return State{position: pos, identity: l.identity}, err
@@ -53,13 +53,7 @@ func (l *Loader) Restore(s State) error {
 	if len(s.identity.Pipelines) == 0 {
 		return fmt.Errorf("%w: it is empty", ErrDamaged)
 	}
-	if l.plan == nil {
-		return errSequence
-	}
-	if err := l.checkIdentity(&s.identity); err != nil {
-		return err
-	}
-	return l.Seek(s.position)
+	return l.seek(s.position, func() error { return l.checkIdentity(&s.identity) })
 }
 
 // Position is the part of State that is a place, and nothing else.
@@ -74,12 +68,20 @@ func (l *Loader) Position() (shard.Position, error) {
 // position that the loader's plan cannot lead to is a *shard.PositionError, and
 // the loader has not moved.
 func (l *Loader) Seek(pos shard.Position) error {
+	return l.seek(pos, func() error { return nil })
+}
+
+// seek moves the loader to a position if check has no objection.
+func (l *Loader) seek(pos shard.Position, check func() error) error {
 	if err := l.enter(); err != nil {
 		return err
 	}
 	defer l.leave()
 	if l.plan == nil {
 		return errSequence
+	}
+	if err := check(); err != nil {
+		return err
 	}
 	plan, err := l.plan.Resume(pos)
 	if err != nil {
@@ -90,6 +92,9 @@ func (l *Loader) Seek(pos shard.Position) error {
 	}
 	l.plan = plan
 	l.move(plan.Start())
+	for i := range l.parts {
+		l.parts[i].run.CountAnew()
+	}
 	return nil
 }
 

@@ -2,6 +2,7 @@ package iterator
 
 import (
 	"bytes"
+	"context"
 	"encoding"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -283,6 +285,59 @@ func TestDALIModeHasStates(t *testing.T) {
 	s.options.BatchSize = 5
 	var bad *shard.PositionError
 	require.ErrorAs(t, s.loaderOf(t).Restore(stateOf(t, a)), &bad)
+}
+
+// The caps on bad samples are no part of a state: after Restore they count anew.
+func TestBadSamplesCountAnewAfterARestore(t *testing.T) {
+	s := base()
+	s.options.OnError, s.options.MaxBad = pipeline.Skip, 2
+	s.source = numbers{n: 8, read: func(_ context.Context, i int64) error {
+		if i == 1 || i == 5 {
+			return errors.New("broken")
+		}
+		return nil
+	}}
+	l := s.loaderOf(t)
+	start := stateOf(t, l)
+	for range 3 {
+		take(t, l, all)
+		require.NoError(t, l.Restore(start))
+	}
+	take(t, l, all)
+	_, err := l.Next(t.Context())
+	for err == nil {
+		_, err = l.Next(t.Context())
+	}
+	require.ErrorIs(t, err, pipeline.ErrTooManyBad)
+}
+
+// One goroutine at a time restores a loader: another one is told so before anything of
+// the loader is looked at.
+func TestRestoresAtOnce(t *testing.T) {
+	l := base().loaderOf(t)
+	first := stateOf(t, l)
+	other := base()
+	other.extra = true
+	foreign := stateOf(t, other.loaderOf(t))
+	for _, err := range l.Steps(t.Context(), 1) {
+		require.NoError(t, err)
+		require.ErrorIs(t, l.Restore(foreign), ErrBusy)
+	}
+	var mismatch *MismatchError
+	require.ErrorAs(t, l.Restore(foreign), &mismatch)
+
+	var both sync.WaitGroup
+	for range 2 {
+		both.Go(func() {
+			for range 100 {
+				if err := l.Restore(first); err != nil && !errors.Is(err, ErrBusy) {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	both.Wait()
+	require.Equal(t, first, stateOf(t, l))
 }
 
 func TestSequencesHaveNoState(t *testing.T) {

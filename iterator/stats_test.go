@@ -157,8 +157,8 @@ func TestProgress(t *testing.T) {
 		}
 		p.Close()
 		lines := strings.Split(b.String(), "\r\x1b[K")
-		require.Equal(t, "epoch 1 ███░░░░░░░░░░░░░░░░░  12 %  1 of 8 steps, 4s left, 4 samples/s, waited 4 %  cost 0.0", lines[1])
-		require.Contains(t, lines[6], "epoch 2 ███████████████░░░░░  75 %  6 of 8 steps, 1s left")
+		require.Equal(t, "epoch 1  12 % ███░░░░░░░░░░░░░░░░░  1 of 8 steps, 4s left, 4 samples/s, waited 4 %  cost 0.0", lines[1])
+		require.Contains(t, lines[6], "epoch 2  75 % ███████████████░░░░░  6 of 8 steps, 1s left")
 		require.Len(t, lines, 10)
 		require.Empty(t, lines[9], "the line is removed")
 	})

@@ -274,10 +274,13 @@ func (b *Batch) Bytes(name string) []byte {
 }
 
 // Sample returns row i of an output, dense or ragged. It allocates for a dense
-// one.
+// one, and panics if there is no such row.
 func (b *Batch) Sample(name string, i int) *Tensor {
 	n := b.index(name)
 	o := &b.outs[n]
+	if i < 0 || i >= b.Size() {
+		panic(fmt.Sprintf("pipeline: no row %d of output %q; the batch has %d rows, counted from 0", i, name, b.Size()))
+	}
 	if o.dense == nil {
 		return &o.ragged[i]
 	}

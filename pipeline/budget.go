@@ -297,12 +297,26 @@ func (a *arbiter) settle(worker int) (moved bool, err error) {
 	if seq != a.next || a.lent > 0 && !(a.asking && int64(a.r.consumer.held.Load()) == a.lent) {
 		return false, nil // an older batch is about to be finished or to come back
 	}
-	a.failure = &BatchBudgetError{
-		Held: int(a.lent),
-		Err:  a.explain(&memstats.BudgetError{Need: c.want, Used: a.free.Used(), Limit: a.free.Limit()}),
-	}
+	a.failure = a.tooLarge(worker)
 	a.r.call(seq).err = a.failure
 	return false, a.failure
+}
+
+// tooLarge returns the error of a batch that does not fit, at a worker's sample.
+func (a *arbiter) tooLarge(worker int) *BatchBudgetError {
+	c, rows := &a.claims[worker], int64(a.r.p.opt.BatchSize)
+	made := c.sample % rows
+	used := a.free.Used()
+	least := a.fixed + used + c.want
+	if known := a.lent*rows + made; known > 0 { // rows that hold all but what the worker has
+		perRow := max(0, used-a.r.workers[worker].reserved()) / known
+		least += perRow * (rows - made - 1)
+	}
+	return &BatchBudgetError{
+		Held: int(a.lent), Made: int(made), Rows: int(rows),
+		Estimate: least + least/4, // batches differ, and a later one must not fail by a little
+		Err:      &memstats.BudgetError{Need: c.want, Used: used + a.fixed, Limit: a.free.Limit() + a.fixed},
+	}
 }
 
 // explain adds what was set aside to an error of the budget.

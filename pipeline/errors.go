@@ -60,15 +60,19 @@ func (e *MemoryError) Unwrap() error { return e.Err }
 // together, or not beside batches that the consumer holds while it waits for this
 // one. It ends the run, whatever Options.OnError says.
 type BatchBudgetError struct {
-	Held int   // batches with the consumer
-	Err  error // a *memstats.BudgetError
+	Held       int   // batches with the consumer
+	Made, Rows int   // rows of the batch that had been made, of so many
+	Estimate   int64 // bytes of a budget that would probably do, going by the rows there are; batches differ
+	Err        *memstats.BudgetError
 }
 
 func (e *BatchBudgetError) Error() string {
+	beside, release := "", ""
 	if e.Held > 0 {
-		return fmt.Sprintf("pipeline: a batch does not fit beside the %d that are held: %v; or release them first", e.Held, e.Err)
+		beside, release = fmt.Sprintf(" beside the %d that are held", e.Held), "; or release them first"
 	}
-	return fmt.Sprintf("pipeline: a batch does not fit: %v", e.Err)
+	return fmt.Sprintf("pipeline: a batch does not fit%s: after %d of its %d rows, %d bytes do not fit into the memory budget of %d with %d in use; raise it to about %d (an estimate from the rows so far), or use smaller batches or pictures%s",
+		beside, e.Made, e.Rows, e.Err.Need, e.Err.Limit, e.Err.Used, e.Estimate, release)
 }
 func (e *BatchBudgetError) Unwrap() error { return e.Err }
 

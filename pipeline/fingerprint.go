@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // kernels is the version of what operators compute. It is raised by a release
@@ -42,6 +43,17 @@ func (g *Graph) fingerprint() []string {
 		lines = append(lines, fmt.Sprintf("output %s = v%d", o.name, n.values[o.value]))
 	}
 	return lines
+}
+
+// checkFingerprint refuses a fingerprint that would not come back from JSON, in which
+// states of a loader are stored, as it was.
+func (p *Pipeline) checkFingerprint() error {
+	for _, line := range p.fingerprint {
+		if !utf8.ValidString(line) {
+			return &BuildError{Op: "definition", Err: fmt.Errorf("%q is not valid UTF-8; names, layouts and Op.Config must be: write other bytes with %%q or in hex", line)}
+		}
+	}
+	return nil
 }
 
 // numbering is the numbers of values and nodes as if no operator moved values.

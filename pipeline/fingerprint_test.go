@@ -43,6 +43,29 @@ func TestFingerprintDescribesTheDefinition(t *testing.T) {
 	require.Equal(t, want[0], p.Fingerprint()[0], "the caller's slice is a copy")
 }
 
+// JSON would change what is not UTF-8, so that a stored fingerprint no longer were its
+// own pipeline's.
+func TestFingerprintsAreText(t *testing.T) {
+	for want, define := range map[string]func(g *Graph){
+		`reader caf\xe9" is not valid UTF-8`: func(g *Graph) {
+			g.Output("x", g.Read(ReaderOptions{Name: "caf\xe9"}, numbers{n: 1})[0])
+		},
+		`= scale v0: key=\xff" is not valid UTF-8`: func(g *Graph) {
+			op := add("scale", 1, g.Read(ReaderOptions{}, numbers{n: 1})[0])
+			op.Config = "key=\xff"
+			g.Output("x", g.Add(op)[0])
+		},
+		`"output \xff = v0" is not valid UTF-8`: func(g *Graph) {
+			g.Output("\xff", g.Read(ReaderOptions{}, numbers{n: 1})[0])
+		},
+	} {
+		_, err := New(Options{BatchSize: 1}, define)
+		var build *BuildError
+		require.ErrorAs(t, err, &build)
+		require.ErrorContains(t, err, want)
+	}
+}
+
 func TestFingerprintsOfOtherPipelinesDiffer(t *testing.T) {
 	one := func(g *Graph, v Value) Value { return fn(g, "f", nil, v) }
 	seen := map[string]string{}

@@ -67,7 +67,7 @@ type Op struct {
 	Fuse func(producer *Op) *Op
 
 	// Config tells operators of the same name apart in Pipeline.Fingerprint: all
-	// that decides what the operator makes of its inputs, as text.
+	// that decides what the operator makes of its inputs, as text in UTF-8.
 	Config string
 
 	// Detail is a fused operator's private description for further fusing.

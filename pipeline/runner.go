@@ -47,8 +47,7 @@ type Runner struct {
 	cancel context.CancelFunc
 
 	taken  int64 // batches of the loop
-	total  int64
-	bad    int64
+	counts sampleCounts
 	closed bool
 
 	scheduled int64 // batches that may be begun in all; 0 is no limit
@@ -58,6 +57,9 @@ type Runner struct {
 	looked      int64
 	lookedTaken int64
 }
+
+// sampleCounts is what the caps on bad samples go by.
+type sampleCounts struct{ total, bad int64 }
 
 // NewRunner makes the caller the pipeline's owner. No worker starts and
 // nothing is read before Next.
@@ -149,6 +151,9 @@ func (r *Runner) Next(ctx context.Context) (*Batch, error) {
 	}
 	waited := r.region.consumer.answered()
 	if err != nil {
+		if over := (*BatchBudgetError)(nil); errors.As(err, &over) {
+			return nil, over // which node of the program it was tells the user nothing
+		}
 		return nil, err
 	}
 	if !res.Output(0).Bool() { // the feed is at its end
@@ -167,7 +172,8 @@ func (r *Runner) Next(ctx context.Context) (*Batch, error) {
 	if r.atEnd(b) {
 		return nil, nil
 	}
-	if err := r.judge(b); err != nil {
+	counts, err := r.judge(b)
+	if err != nil {
 		return nil, err
 	}
 	r.region.consumer.delivered(b, waited)
@@ -176,7 +182,7 @@ func (r *Runner) Next(ctx context.Context) (*Batch, error) {
 		e.Waited, e.Ready = waited, ready
 		told(e)
 	}
-	given = true
+	given, r.counts = true, counts
 	return b, nil
 }
 
@@ -229,36 +235,39 @@ func (r *Runner) atEnd(b *Batch) bool {
 	return r.p.readers[0].Sequence != nil && b.valid == 0 && b.bad == 0
 }
 
-// judge applies the error policy to a batch that is about to be delivered.
-func (r *Runner) judge(b *Batch) error {
+// judge applies the error policy to a batch that is about to be delivered, and
+// returns the counts with its samples. They hold once it is delivered: a batch that is
+// not is made again.
+func (r *Runner) judge(b *Batch) (sampleCounts, error) {
+	n := r.counts
 	for _, id := range b.ids {
 		if id >= 0 {
-			r.total++
+			n.total++
 		}
 	}
 	if b.bad == 0 {
-		return nil
+		return n, nil
 	}
 	o := &r.p.opt
 	for _, err := range b.errs {
 		switch {
 		case err == nil:
 		case o.OnError == Fail:
-			return err
+			return n, err
 		default:
-			r.bad++
+			n.bad++
 			if o.OnSampleError != nil {
 				o.OnSampleError(err)
 			}
-			if o.MaxBad > 0 && r.bad > o.MaxBad {
-				return fmt.Errorf("%w: %d, at most %d are allowed; the last: %w", ErrTooManyBad, r.bad, o.MaxBad, err)
+			if o.MaxBad > 0 && n.bad > o.MaxBad {
+				return n, fmt.Errorf("%w: %d, at most %d are allowed; the last: %w", ErrTooManyBad, n.bad, o.MaxBad, err)
 			}
 		}
 	}
-	if o.MaxBadShare > 0 && float64(r.bad) > o.MaxBadShare*float64(r.total) {
-		return fmt.Errorf("%w: %d of %d, at most %g %% are allowed", ErrTooManyBad, r.bad, r.total, 100*o.MaxBadShare)
+	if o.MaxBadShare > 0 && float64(n.bad) > o.MaxBadShare*float64(n.total) {
+		return n, fmt.Errorf("%w: %d of %d, at most %g %% are allowed", ErrTooManyBad, n.bad, n.total, 100*o.MaxBadShare)
 	}
-	return nil
+	return n, nil
 }
 
 // Park stops the workers after the samples in hand and waits for them. Batches
@@ -301,8 +310,13 @@ func (r *Runner) end() {
 	r.loop = nil
 }
 
-// Bad returns how many samples failed and were skipped or replaced.
-func (r *Runner) Bad() int64 { return r.bad }
+// Bad returns how many samples of the batches delivered failed and were skipped or
+// replaced.
+func (r *Runner) Bad() int64 { return r.counts.bad }
+
+// CountAnew makes Bad and the caps on bad samples (Options.MaxBad, MaxBadShare) begin
+// at zero.
+func (r *Runner) CountAnew() { r.counts = sampleCounts{} }
 
 // Close stops and joins the workers, frees the memory and gives the pipeline
 // up. Batches that are still held end with it, as Batch says.

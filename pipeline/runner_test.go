@@ -257,6 +257,55 @@ func TestTooManyBadSamples(t *testing.T) {
 	}
 }
 
+// A batch that a panicking hook has kept from its consumer is made again, and its
+// samples count once.
+func TestSamplesOfABatchThatIsMadeAgainCountOnce(t *testing.T) {
+	src := numbers{n: 4, read: func(_ context.Context, i int64) error {
+		if i%2 == 0 {
+			return errors.New("broken")
+		}
+		return nil
+	}}
+	panics := true
+	o := Options{BatchSize: 4, OnError: Skip, MaxBad: 2, OnSampleError: func(e *SampleError) {
+		if panics && e.Index == 2 {
+			panic("the hook")
+		}
+	}}
+	r := runner(t, squares(t, o, src, nil), 4)
+	for range 2 {
+		require.PanicsWithValue(t, "the hook", func() { r.Next(t.Context()) })
+		require.Zero(t, r.Bad())
+		require.NoError(t, r.Reset(inOrder{4, 4}))
+	}
+	panics = false
+	b, err := r.Next(t.Context())
+	require.NoError(t, err)
+	require.EqualValues(t, 2, r.Bad())
+	b.Release()
+
+	require.NoError(t, r.Reset(inOrder{4, 4}))
+	_, err = r.Next(t.Context())
+	require.ErrorIs(t, err, ErrTooManyBad)
+	require.EqualValues(t, 2, r.Bad())
+	r.CountAnew()
+	require.Zero(t, r.Bad())
+}
+
+func TestRowsThatABatchDoesNotHave(t *testing.T) {
+	none := func(int) int64 { return 0 }
+	for _, ragged := range []bool{false, true} {
+		p := blobs(t, Options{BatchSize: 3}, 3, ragged, func(int32) int32 { return 8 }, none)
+		b, err := runner(t, p, 3).Next(t.Context())
+		require.NoError(t, err)
+		require.NotPanics(t, func() { b.Sample("blob", 2) })
+		for _, i := range []int{-1, 3} {
+			require.PanicsWithValue(t, fmt.Sprintf(`pipeline: no row %d of output "blob"; the batch has 3 rows, counted from 0`, i), func() { b.Sample("blob", i) })
+		}
+		b.Release()
+	}
+}
+
 func TestAKernelThatPanicsOrEndsItsGoroutine(t *testing.T) {
 	p := squares(t, Options{BatchSize: 4, Workers: 2}, numbers{n: 8}, func(i int32) error {
 		if i == 5 {
