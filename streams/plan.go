@@ -50,8 +50,16 @@ func (p *Plan) Used() int {
 
 // String returns the policy and the sizes of the plan.
 func (p *Plan) String() string {
-	return fmt.Sprintf("%v: %d streams, %d waits, %d events, makespan %g",
-		p.Policy, p.Used(), len(p.Waits), len(p.Signals), p.Makespan)
+	return fmt.Sprintf("%v: %s, %s, %s, makespan %g", p.Policy,
+		counted(p.Used(), "stream"), counted(len(p.Waits), "wait"), counted(len(p.Signals), "event"), p.Makespan)
+}
+
+// counted returns a number of things, as in "1 wait" or "2 waits".
+func counted(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprintf("%d %s", n, thing)
 }
 
 // timeline returns when each node starts and finishes if the plan is followed,

@@ -91,6 +91,27 @@ func TestApplyOneEntry(t *testing.T) {
 	}}}, results)
 }
 
+// Resizing to zeros keeps the picture, as in DALI; resizing without a size is refused.
+func TestApplyResizeToZeros(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "resize.json")
+	resize := func(args string) applyResult {
+		require.NoError(t, os.WriteFile(file, []byte(`{"id":"r","operator":"resize","args":`+args+`,
+			"inputs":[{"dtype":"uint8","shape":[2,3,1],"layout":"HWC","data":[1,200,3,40,5,60]}]}`), 0o644))
+		return applied(t, file)[0]
+	}
+	for args, dtype := range map[string]string{
+		`{"size":[0,0]}`: "uint8",
+		`{"size":0,"interp_type":"INTERP_CUBIC","mode":"stretch"}`: "uint8",
+		`{"size":[0,0],"dtype":"types.FLOAT"}`:                     "float32",
+	} {
+		got := resize(args)
+		require.Empty(t, got.Error, args)
+		require.Equal(t, []applyArray{{DType: dtype, Shape: []int{2, 3, 1}, Layout: "HWC", Data: []any{1., 200., 3., 40., 5., 60.}}}, got.Output, args)
+	}
+	require.Equal(t, []int{1, 1, 1}, resize(`{"size":[0,0],"roi_start":[0,0],"roi_end":[1,1]}`).Output[0].Shape, "a region stays what it is")
+	require.Contains(t, resize(`{}`).Error, "no size is given")
+}
+
 // A float64 has 53 bits for an integer.
 func TestApplyKeepsIntegers(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "integers.json")

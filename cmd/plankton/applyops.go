@@ -96,6 +96,12 @@ func applyResize(g *pipeline.Graph, v pipeline.Value, a *applyArgs) pipeline.Val
 	a.pair("max_size", &o.MaxHeight, &o.MaxWidth)
 	a.pair("roi_start", &o.ROIStart[0], &o.ROIStart[1])
 	a.pair("roi_end", &o.ROIEnd[0], &o.ROIEnd[1])
+	whole := [2][2]float64{o.ROIStart, o.ROIEnd} == [2][2]float64{}
+	if whole && a.values["size"] != nil && o.Height == 0 && o.Width == 0 && o.Shorter == 0 && o.Longer == 0 {
+		// DALI keeps a picture whose wanted size is zeros; ops.Resize takes it if a region
+		// is given, which is all of the picture then.
+		o.ROIEnd, o.ROIRelative = [2]float64{1, 1}, true
+	}
 	return ops.Resize(g, v, o)
 }
 

@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"os/signal"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -147,11 +149,11 @@ func (c *runFlags) run(std *stdio, w watch) (*benchResult, error) {
 		},
 	})
 	if err != nil {
-		return nil, err
+		return nil, runNames.error(err)
 	}
 	loader, err := iterator.New(iterator.Options{LastBatch: c.LastBatch}, p)
 	if err != nil {
-		return nil, err
+		return nil, runNames.error(err)
 	}
 	defer loader.Close()
 	first, err := c.seek(loader)
@@ -188,8 +190,12 @@ func (c *runFlags) print(std *stdio, res *benchResult) error {
 		fmt.Fprintf(std.out, "%d files were not in the page cache\n", *res.ColdFiles)
 	}
 	fmt.Fprintln(std.out, res.Verdict)
+	done := "skipped"
+	if c.OnError == pipeline.Replace {
+		done = "replaced"
+	}
 	for _, s := range res.Skipped {
-		fmt.Fprintf(std.out, "skipped %s: %s: %s\n", s.Source, s.Op, s.Error)
+		fmt.Fprintf(std.out, "%s %s: %s: %s\n", done, s.Source, s.Op, s.Error)
 	}
 	for _, epoch := range res.Digests {
 		fmt.Fprintln(std.out, strings.Join(epoch, "\n"))
@@ -220,9 +226,11 @@ func (c *runFlags) seek(l *iterator.Loader) (epoch int64, err error) {
 	return pos.Epoch, err
 }
 
-// measure runs the epochs from first on. With two or more the first one warms
-// up and is not timed.
+// measure runs the epochs from first on, until it is interrupted. With two or more the
+// first one warms up and is not timed.
 func (c *runFlags) measure(l *iterator.Loader, first int64, w watch, progress *iterator.Progress) (*benchResult, error) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
 	res := &benchResult{Epochs: c.Epochs}
 	start := time.Now()
 	cpu := usage.CPU()
@@ -232,13 +240,13 @@ func (c *runFlags) measure(l *iterator.Loader, first int64, w watch, progress *i
 		timed++
 	}
 	epoch := first - 1
-	for b, err := range l.Epochs(context.Background(), c.Epochs-int(first)) {
+	for b, err := range l.Epochs(ctx, c.Epochs-int(first)) {
 		if err != nil {
 			var bad *pipeline.SampleError
 			if errors.As(err, &bad) {
 				return nil, fmt.Errorf("%w (--on-error skip or replace goes on without it)", err)
 			}
-			return nil, err
+			return nil, runNames.error(err)
 		}
 		if b.Epoch() != epoch {
 			epoch = b.Epoch()

@@ -146,17 +146,27 @@ func TestBenchBadSamples(t *testing.T) {
 	out, _, code := command(append([]string{"bench", "--on-error", "skip", "--digest"}, "--workload", "decode", "--data", dir)...)
 	require.Zero(t, code)
 	require.Regexp(t, `^decode: \d+ images/s, .+on error skip\)\nundecided: .+\nskipped .+02\.png: decoders\.image: png: .+\nskipped .+01\.jpg: .+\n[0-9a-f]{64}\n$`, out)
+	out, _, code = command("bench", "--on-error", "replace", "--workload", "decode", "--data", dir)
+	require.Zero(t, code)
+	require.NotContains(t, out, "skipped")
+	require.Regexp(t, `\nreplaced .+02\.png: decoders\.image: png: .+\nreplaced .+01\.jpg: .+\n$`, out)
 }
 
 func TestBenchRefusals(t *testing.T) {
-	dir, nothing := pictures(t, 3), t.TempDir()
+	dir, nothing, texts := pictures(t, 3), t.TempDir(), t.TempDir()
+	file := filepath.Join(texts, "read.me")
+	require.NoError(t, os.WriteFile(file, nil, 0o644))
 	for _, c := range []struct {
 		flags string
 		code  int
 		want  string // pattern
 	}{
 		{"--workload train --data " + filepath.Join(nothing, "none"), 1, `none.*(no such file|does not exist)`},
-		{"--workload train --data " + nothing, 1, regexp.QuoteMeta(nothing)},
+		{"--workload train --data " + nothing, 1, "^plankton: pipeline: --data " + regexp.QuoteMeta(nothing) + `. holds no files; `},
+		{"--workload train --data " + file, 1, "^plankton: pipeline: --data " + regexp.QuoteMeta(file) + ` is a file, not a folder; give a folder of files or of one folder per class\n$`},
+		{"--workload train --data " + texts, 1, "^plankton: pipeline: --data " + regexp.QuoteMeta(texts) + `. holds no file that ends .*; give another folder\n$`},
+		{"--workload decode --batch 2000000000 --data " + dir, 1, `^plankton: --batch is 2000000000; want 1 to `},
+		{"--workload decode --world 2000000000 --data " + dir, 1, `^plankton: --world is 2000000000; want 1 to `},
 		{"--workload mnist --data " + nothing, 1, `train-images-idx3-ubyte`},
 		{"--workload decode --batch 7 --last-batch drop --data " + dir, 1, `drop.*7|7.*drop`},
 		{"--workload cifar --data " + dir, 1, `crop_mirror_normalize: a region of 32 pixels does not fit into \d+; resize first, or set OutOfBounds`},
@@ -174,7 +184,7 @@ func TestBenchRefusals(t *testing.T) {
 		{"--workload decode --on-error panic --data " + dir, 2, `no error policy "panic"; the policies are fail, skip, replace`},
 		{"--workload decode --shuffle=perhaps --data " + dir, 2, `--shuffle`},
 		{"--workload decode --memory-budget=-5 --data " + dir, 2, `--memory-budget is -5`},
-		{"--workload train --memory-budget 5 --data " + dir, 1, `the dense outputs of all batches in flight count against MemoryBudget: .* raise it to at least \d+`},
+		{"--workload train --memory-budget 5 --data " + dir, 1, `the dense outputs of all batches in flight count against --memory-budget: .* raise it to at least \d+`},
 		{"--workload decode --cold --epochs 2 --data " + dir, 2, `--cold is for one epoch`},
 		{"--workload mnist --cold --data " + dir, 2, `--cold is for one epoch`},
 		{"--workload decode --bogus --data " + dir, 2, `unknown flag --bogus`},

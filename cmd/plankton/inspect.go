@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -109,7 +110,7 @@ func (c *inspectCmd) pictures(std *stdio) (*inspection, error) {
 		g.Output("label", label)
 	})
 	if err != nil {
-		return nil, err
+		return nil, runNames.error(err)
 	}
 	reader := p.Readers()[0]
 	var widths, heights []int
@@ -233,7 +234,7 @@ func (c *inspectCmd) arrays(std *stdio, paths []string) (*inspection, error) {
 	return found, nil
 }
 
-// walk shows every batch of a pipeline once.
+// walk shows every batch of a pipeline once, until it is interrupted.
 func walk(std *stdio, p *pipeline.Pipeline, see func(*iterator.Batch)) error {
 	loader, err := iterator.New(iterator.Options{}, p)
 	if err != nil {
@@ -242,7 +243,9 @@ func walk(std *stdio, p *pipeline.Pipeline, see func(*iterator.Batch)) error {
 	defer loader.Close()
 	progress := iterator.NewProgress(std.err, loader, 1)
 	defer progress.Close()
-	for b, err := range loader.Epoch(context.Background()) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	for b, err := range loader.Epoch(ctx) {
 		if err != nil {
 			return err
 		}

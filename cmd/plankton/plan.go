@@ -74,7 +74,7 @@ func (c *planCmd) plan() (*planRun, error) {
 	}
 	p, err := shard.New(cfg)
 	if err != nil {
-		return nil, flagError(err)
+		return nil, planNames.error(err)
 	}
 	if !c.JSON && (c.Samples > tableLimit || int64(c.Batch)*int64(c.Shards) > tableLimit) {
 		return nil, fmt.Errorf("a table is for at most %d samples or rows of a step; use --json", tableLimit)
@@ -109,7 +109,7 @@ func (r *planRun) resume(position string) error {
 	}
 	read, err := shard.New(cfg)
 	if err != nil {
-		return flagError(err)
+		return planNames.error(err)
 	}
 	if steps := read.Steps(at.epoch); at.step > steps {
 		return fmt.Errorf("--resume: step %d is beyond the %d steps of epoch %d", at.step, steps, at.epoch)
@@ -126,19 +126,6 @@ func (r *planRun) resume(position string) error {
 		r.skip = p.Steps(at.epoch)
 	}
 	return nil
-}
-
-// flagError names the flag of a setting that is refused.
-func flagError(err error) error {
-	var e *shard.ConfigError
-	if !errors.As(err, &e) {
-		return err
-	}
-	flags := map[string]string{
-		"Samples": "--samples", "Batch": "--batch", "Shards": "--shards", "Policy": "--policy", "PadLastBatch": "--pad-last-batch",
-		"StickToShard": "--stick-to-shard", "Shuffle": "--shuffle", "Partition": "--partition", "Size": "--size", "LastBatchPadded": "--last-batch-padded",
-	}
-	return fmt.Errorf("%s is %v; want %s", flags[e.Field], e.Value, e.Want)
 }
 
 // steps returns the range of steps that is printed of an epoch.

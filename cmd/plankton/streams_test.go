@@ -59,7 +59,7 @@ func TestStreamsTable(t *testing.T) {
   stream 0   0 1 3(2)
   stream 1   2(0)
 
-2 nodes, optimal: 1 streams, 1 waits, 1 events, makespan 2
+2 nodes, optimal: 1 stream, 1 wait, 1 event, makespan 2
   stream 0 (device 1) 1(0)
   host       0
 `, out)

@@ -23,7 +23,7 @@ type box struct {
 	Kind       string   // reader, operator, output or consumer
 	Title      []string // lines
 	Lines      []string
-	Share      float64 // of the workers' time, 0 to 1
+	Share      float64 // of the workers' time, or of the run's on a stream, 0 to 1
 	Bar        float64 // its length
 	Tip        string
 	Out        string // what leaves it, written beside it
@@ -134,17 +134,23 @@ func operatorBox(o *pipeline.OperatorInfo, s *pipeline.OperatorStats, all pipeli
 	if o.Reader {
 		b.Kind = "reader"
 	}
-	work := s.Busy + s.WaitGet + s.WaitMemory
-	b.Share = ratio(work, all.Workers.Capacity)
+	busy := s.Busy
+	b.Share = ratio(s.Busy+s.WaitGet+s.WaitMemory, all.Workers.Capacity)
+	if s.Stream > 0 { // Busy is the time to issue the work
+		busy, b.Share = s.OnStream, ratio(s.OnStream, all.Elapsed)
+	}
 	each := 0.0
 	if s.Samples > 0 {
-		each = float64(s.Busy) / float64(s.Samples) / 1e3
+		each = float64(busy) / float64(s.Samples) / 1e3
 	}
 	b.Lines = []string{fmt.Sprintf("%s a sample, %.0f\u202f%%", micro(each), 100*b.Share)}
+	if s.Stream > 0 {
+		b.Lines = append(b.Lines, fmt.Sprintf("on stream %d", s.Stream))
+	}
 	if s.Errors > 0 {
 		b.Lines = append(b.Lines, fmt.Sprintf("%s errors", number(float64(s.Errors))))
 	}
-	b.Tip = fmt.Sprintf("%s: %s samples, %s, busy %v", o.Name, number(float64(s.Samples)), bytesOf(float64(s.Bytes)), s.Busy.Round(time.Millisecond))
+	b.Tip = fmt.Sprintf("%s: %s samples, %s, busy %v", o.Name, number(float64(s.Samples)), bytesOf(float64(s.Bytes)), busy.Round(time.Millisecond))
 	return b
 }
 

@@ -139,3 +139,17 @@ func TestATimelineShowsStreams(t *testing.T) {
 	rec, p, _ = run(t)
 	require.Nil(t, rec.Timeline(p.Operators()), "there are no streams")
 }
+
+func TestABoxShowsTheTimeOnAStream(t *testing.T) {
+	o := pipeline.OperatorInfo{Name: "blur"}
+	all := pipeline.Stats{Elapsed: time.Second}
+	all.Workers.Capacity = 2 * time.Second
+	s := pipeline.OperatorStats{Samples: 1000, Busy: 10 * time.Millisecond}
+	host := operatorBox(&o, &s, all)
+	require.Equal(t, []string{"10\u202fµs a sample, 0\u202f%"}, host.Lines)
+	s.Stream, s.OnStream = 3, 400*time.Millisecond
+	device := operatorBox(&o, &s, all)
+	require.Equal(t, []string{"400\u202fµs a sample, 40\u202f%", "on stream 3"}, device.Lines)
+	require.InDelta(t, 0.4, device.Share, 1e-9)
+	require.Contains(t, device.Tip, "busy 400ms")
+}

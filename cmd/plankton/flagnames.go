@@ -1,0 +1,48 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/shard"
+)
+
+// flagNames are a command's flags by what the library's errors call them: fields of
+// shard.Config, and phrases about other settings.
+type flagNames struct {
+	config  map[string]string
+	phrases *strings.Replacer
+}
+
+var planNames = flagNames{config: map[string]string{
+	"Samples": "--samples", "Batch": "--batch", "Shards": "--shards", "Policy": "--policy", "PadLastBatch": "--pad-last-batch",
+	"StickToShard": "--stick-to-shard", "Shuffle": "--shuffle", "Partition": "--partition", "Size": "--size", "LastBatchPadded": "--last-batch-padded",
+}}
+
+// runNames are those of bench, trace and inspect. Phrases that name what has no flag
+// are left out.
+var runNames = flagNames{
+	config: map[string]string{"Batch": "--batch", "Shards": "--world"},
+	phrases: strings.NewReplacer(
+		"readers.File: Root ", "--data ",
+		", or a list of files as List", "",
+		"; give another folder or set Extensions", "; give another folder",
+		"count against MemoryBudget:", "count against --memory-budget:",
+		"lower BatchSize or the prefetch depth", "lower --batch or --prefetch",
+	),
+}
+
+// error says in the words of the command line what the library refused. What is wrong
+// with a sample stays as it is: that quotes paths and data.
+func (n flagNames) error(err error) error {
+	if wrong := (*shard.ConfigError)(nil); errors.As(err, &wrong) && n.config[wrong.Field] != "" {
+		return fmt.Errorf("%s is %v; want %s", n.config[wrong.Field], wrong.Value, wrong.Want)
+	}
+	build, memory := (*pipeline.BuildError)(nil), (*pipeline.MemoryError)(nil)
+	if n.phrases != nil && (errors.As(err, &build) || errors.As(err, &memory)) {
+		return errors.New(n.phrases.Replace(err.Error()))
+	}
+	return err
+}
