@@ -39,7 +39,8 @@ func NewProgress(out io.Writer, loader *Loader, epochs int) *Progress {
 
 func newProgress(line *terminal.Line, loader *Loader, epochs int) *Progress {
 	p := &Progress{line: line, loader: loader, epochs: epochs, began: time.Now(), seen: loader.Stats()}
-	if plan := loader.Plan(); loader.Len() > 0 && epochs > 0 {
+	const most = 1 << 20 // epochs that are worth being looked at one by one
+	if plan := loader.Plan(); loader.Len() > 0 && epochs > 0 && epochs <= most {
 		p.total = plan.Steps(loader.epoch) - loader.step
 		for e := range int64(epochs - 1) {
 			p.total += plan.Steps(loader.epoch + 1 + e)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 	"os"
 	"strings"
 	"testing"
@@ -178,6 +179,17 @@ func TestProgressOfASequence(t *testing.T) {
 	progress.Step("")
 	require.Contains(t, b.String(), "1 steps, ")
 	require.NotContains(t, b.String(), "epoch")
+}
+
+// So many epochs are not counted beforehand.
+func TestProgressOfAVeryLongRun(t *testing.T) {
+	l := naps(t, 8, 0, 1)
+	defer l.Close()
+	var b bytes.Buffer
+	progress := newProgress(terminal.To(&b, 200), l, math.MaxInt)
+	run(t, l, 1, 0)
+	progress.Step("")
+	require.Contains(t, b.String(), "epoch 2 1 steps, ")
 }
 
 func TestProgressInAPipe(t *testing.T) {
