@@ -291,7 +291,7 @@ func (a *arbiter) settle(worker int) (moved bool, err error) {
 		return true, nil
 	}
 	if alone := a.r.workers[worker].reserved(); alone+c.want > a.free.Limit() {
-		return false, a.explain(&memstats.BudgetError{Need: c.want, Used: alone, Limit: a.free.Limit()})
+		return false, a.whole(memstats.BudgetError{Need: c.want, Used: alone, Limit: a.free.Limit()})
 	}
 	seq := c.sample / int64(a.r.p.opt.BatchSize)
 	if seq != a.next || a.lent > 0 && !(a.asking && int64(a.r.consumer.held.Load()) == a.lent) {
@@ -315,17 +315,24 @@ func (a *arbiter) tooLarge(worker int) *BatchBudgetError {
 	return &BatchBudgetError{
 		Held: int(a.lent), Made: int(made), Rows: int(rows),
 		Estimate: least + least/4, // batches differ, and a later one must not fail by a little
-		Err:      &memstats.BudgetError{Need: c.want, Used: used + a.fixed, Limit: a.free.Limit() + a.fixed},
+		Err:      a.whole(memstats.BudgetError{Need: c.want, Used: used, Limit: a.free.Limit()}),
 	}
 }
 
-// explain adds what was set aside to an error of the budget.
+// explain is whole for an error that may be one of the budget.
 func (a *arbiter) explain(err error) error {
 	var over *memstats.BudgetError
 	if errors.As(err, &over) {
-		return &memstats.BudgetError{Need: over.Need, Used: over.Used + a.fixed, Limit: over.Limit + a.fixed}
+		return a.whole(*over)
 	}
 	return err
+}
+
+// whole adds what was set aside to an error of the budget.
+func (a *arbiter) whole(over memstats.BudgetError) *memstats.BudgetError {
+	over.Used += a.fixed
+	over.Limit += a.fixed
+	return &over
 }
 
 // freeIdle frees the scratch of workers without a sample and the rows of

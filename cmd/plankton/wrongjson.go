@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,6 +33,9 @@ func wrongJSON(path string, data []byte, want string, err error) error {
 
 // jsonKind names what JSON a Go type is read from.
 func jsonKind(t reflect.Type) string {
+	if reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) {
+		return "a string"
+	}
 	switch t.Kind() {
 	case reflect.String:
 		return "a string"
