@@ -1,3 +1,3 @@
-// Package layers holds the test that pins which package of this module may
-// import which.
+// Package layers holds the test that compares what each package of this module
+// imports with the table in docs/design.md.
 package layers
