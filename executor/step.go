@@ -10,7 +10,6 @@ import (
 // sessions share.
 type step struct {
 	x       *Executor
-	life    life
 	ctx     context.Context // of the kernels
 	in      []Value
 	lanes   *lanes // nil without a device
@@ -18,6 +17,7 @@ type step struct {
 	helpers int    // how many goroutines of the pool may work on it
 	loop    *Loop  // nil for Run
 	root    *iteration
+	life    life
 
 	// inflight counts sessions, shared nodes and async nodes that are on their
 	// way. At 0 nothing moves any more unless something from outside starts it.
