@@ -163,7 +163,7 @@ func (d *Device) NewStream() (streams.Stream, error) { return d.NewStreamWithPri
 func (d *Device) Priorities() (least, greatest int, err error) {
 	var lo, hi int32
 	err = d.call("cuCtxGetStreamPriorityRange", func() Code {
-		return invoke(d.driver.ctxGetStreamPriorityRange, uintptr(unsafe.Pointer(&lo)), uintptr(unsafe.Pointer(&hi)))
+		return d.ask(d.driver.ctxGetStreamPriorityRange, uintptr(unsafe.Pointer(&lo)), uintptr(unsafe.Pointer(&hi)))
 	})
 	return int(lo), int(hi), err
 }
@@ -177,7 +177,7 @@ func (d *Device) NewStreamWithPriority(priority int) (streams.Stream, error) {
 	var raw uintptr
 	return d.addStream(func() error {
 		return d.call("cuStreamCreateWithPriority", func() Code {
-			return invoke(d.driver.streamCreateWithPriority, uintptr(unsafe.Pointer(&raw)), streamNonBlocking, uintptr(priority))
+			return d.ask(d.driver.streamCreateWithPriority, uintptr(unsafe.Pointer(&raw)), streamNonBlocking, uintptr(priority))
 		})
 	}, &raw, true)
 }
@@ -211,8 +211,8 @@ func (d *Device) forget(s *stream) {
 
 // Abandon says that the context of Options.Handle was destroyed although the device
 // is open. To use it in any way is undefined in the driver, so nothing is asked of
-// that any more: streams fail with ErrContext, and so does Close, which must still be
-// called; memory counts as freed, as most of it is.
+// that any more, also by work that is running: streams fail with ErrContext, and so
+// does Close, which must still be called; memory counts as freed, as most of it is.
 func (d *Device) Abandon() { d.gone.Store(true) }
 
 // Close closes the streams, unloads the modules and gives the context back. It
@@ -244,7 +244,7 @@ func (d *Device) Close() error {
 		d.timeline.close()
 		d.events.close()
 		for _, m := range d.modules {
-			invoke(d.driver.moduleUnload, m.handle)
+			d.ask(d.driver.moduleUnload, m.handle)
 		}
 		return nil
 	})

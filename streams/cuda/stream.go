@@ -101,6 +101,9 @@ func (s *stream) step(it item) {
 
 // enter makes the context current, unless it is, and reports whether it is.
 func (s *stream) enter() bool {
+	if s.inside && s.device.gone.Load() {
+		s.leave() // the thread must not keep a context that is none any more
+	}
 	if !s.inside {
 		err := s.device.enter()
 		s.fail(err)
@@ -149,7 +152,7 @@ func (s *stream) record(e *event) {
 	d := s.device
 	raw, err := d.events.get()
 	if err == nil {
-		if err = d.driver.check("cuEventRecord", invoke(d.driver.eventRecord, raw, s.raw)); err != nil {
+		if err = d.driver.check("cuEventRecord", d.ask(d.driver.eventRecord, raw, s.raw)); err != nil {
 			d.events.put(raw)
 		}
 	}
@@ -216,7 +219,7 @@ func (s *stream) end() {
 	}
 	s.queue.free()
 	if inside && s.own {
-		s.fail(s.device.driver.check("cuStreamDestroy_v2", invoke(s.device.driver.streamDestroy, s.raw)))
+		s.fail(s.device.driver.check("cuStreamDestroy_v2", s.device.ask(s.device.driver.streamDestroy, s.raw)))
 	}
 }
 
