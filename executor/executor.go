@@ -179,7 +179,9 @@ func (x *Executor) RunAsync(ctx context.Context, a Args, done func(error)) {
 // before and ahead of what is issued later, whatever streams, loops and
 // branches the program itself has. It returns at once. The event completes with
 // the run, and carries its error, which becomes the stream's as well. The
-// slices in a are used until then.
+// slices in a are used until then. A kernel cannot run another program on the
+// stream that it is on itself: with the context of the kernel the error is
+// streams.ErrOwnStream (see streams.Schedule).
 func (x *Executor) RunOn(ctx context.Context, s streams.Stream, a Args) streams.Event {
 	return streams.Schedule(ctx, s, func(ctx context.Context) error { return x.Run(ctx, a) })
 }

@@ -27,9 +27,15 @@ type event struct {
 	then     []func(error)
 }
 
-// record says that the driver has the event, and the error of the stream there.
+// record says that the driver has the event, and the error of the stream there. An
+// event that has failed meanwhile has no use for it.
 func (e *event) record(raw uintptr, err error) {
 	e.mu.Lock()
+	if e.done {
+		e.mu.Unlock()
+		e.device.events.put(raw)
+		return
+	}
 	e.raw, e.err = raw, err
 	e.announce()
 	watched := len(e.then) > 0
@@ -47,7 +53,7 @@ func (e *event) announce() {
 	}
 }
 
-// fail completes an event that the driver cannot be asked about.
+// fail completes an event that the driver cannot be asked about, or need not be.
 func (e *event) fail(err error) {
 	e.mu.Lock()
 	if e.done {
@@ -63,6 +69,8 @@ func (e *event) finish(err error) {
 		e.err = err
 	}
 	e.done = true
+	e.device.events.put(e.raw)
+	e.raw = 0
 	e.announce()
 	then := e.then
 	e.then = nil

@@ -31,11 +31,16 @@ func Conform(t *testing.T, open func(t *testing.T) streams.Device) {
 		{"the first error sticks", checkErrors},
 		{"synchronize gives up with its context", checkGivingUp},
 		{"panics become errors", checkPanics},
+		{"nil is no event", checkNoEvent},
 		{"a hold keeps its place", checkHold},
+		{"a hold is passed", checkPassed},
 		{"a context belongs to its stream", checkContext},
 		{"a closed stream has run its work", checkClose},
 		{"devices wait for each other", checkTwoDevices},
 		{"scheduled graphs follow each other", checkSchedule},
+		{"scheduled graphs wait without goroutines", checkScheduled},
+		{"a scheduled graph ends with its context", checkScheduleEnds},
+		{"a graph cannot wait for its own stream", checkOwnStream},
 		{"every plan computes the same", checkPlans},
 	} {
 		t.Run(rule.name, func(t *testing.T) {
@@ -193,6 +198,46 @@ func checkHold(t *testing.T, d streams.Device) {
 	require.Equal(t, []string{"before", "held", "after"}, log)
 }
 
+func checkNoEvent(t *testing.T, d streams.Device) {
+	s := openStreams(t, d, 1)[0]
+	s.Wait(nil)
+	s.Do(does(func() { t.Error("ran before what nobody knows") }))
+	require.Equal(t, streams.ErrNoEvent, s.Record().Wait(t.Context()))
+	require.Equal(t, streams.ErrNoEvent, s.Synchronize(t.Context()))
+	ran := false
+	s.Do(does(func() { ran = true }))
+	require.NoError(t, s.Synchronize(t.Context()))
+	require.True(t, ran)
+	require.NoError(t, s.Close())
+	s.Wait(nil)
+}
+
+func checkPassed(t *testing.T, d streams.Device) {
+	s := openStreams(t, d, 2)
+	first, h := s[0].Hold(), s[0].Hold()
+	require.False(t, h.Passed().Query())
+	h.Release(nil) // it has not been reached
+	require.False(t, h.Passed().Query())
+	first.Release(nil)
+	require.NoError(t, h.Passed().Wait(t.Context()))
+	require.NoError(t, first.Passed().Wait(t.Context()))
+
+	broken := errors.New("broken")
+	first, h = s[0].Hold(), s[0].Hold()
+	calls := make(chan error, 2)
+	h.Passed().Then(func(err error) { calls <- err })
+	s[1].Wait(h.Passed())
+	h.Release(broken)
+	require.Equal(t, broken, <-calls, "there is nothing left to wait for")
+	require.Equal(t, broken, h.Passed().Wait(t.Context()))
+	require.Equal(t, broken, s[1].Synchronize(t.Context()))
+	require.False(t, first.Ready().Query() && first.Passed().Query(), "the stream itself goes on in order")
+	first.Release(nil)
+	require.Equal(t, broken, s[0].Synchronize(t.Context()))
+	require.Empty(t, calls)
+	require.Equal(t, broken, h.Passed().Wait(t.Context()))
+}
+
 func checkContext(t *testing.T, d streams.Device) {
 	s := openStreams(t, d, 2)
 	var first *byte
@@ -310,6 +355,71 @@ func checkSchedule(t *testing.T, d streams.Device) {
 	require.NoError(t, s[0].Close())
 	f = streams.Schedule(t.Context(), s[0], func(context.Context) error { t.Error("ran on a closed stream"); return nil })
 	require.ErrorIs(t, f.Wait(t.Context()), streams.ErrClosed)
+}
+
+// checkScheduled counts goroutines while many graphs wait for their turn.
+func checkScheduled(t *testing.T, d streams.Device) {
+	const graphs = 1000
+	s := openStreams(t, d, 1)[0]
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	h := s.Hold()
+	require.NoError(t, h.Ready().Wait(t.Context())) // what runs the device is there
+	before, ran := runtime.NumGoroutine(), 0
+	var last streams.Event
+	for range graphs {
+		last = streams.Schedule(ctx, s, func(context.Context) error { ran++; return nil })
+	}
+	require.Less(t, runtime.NumGoroutine()-before, graphs/10)
+	h.Release(nil)
+	require.NoError(t, last.Wait(t.Context()))
+	require.Equal(t, graphs, ran)
+}
+
+// checkScheduleEnds ends the context of a graph that has not started.
+func checkScheduleEnds(t *testing.T, d streams.Device) {
+	s := openStreams(t, d, 1)[0]
+	stop := errors.New("stop")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	h := s.Hold()
+	e := streams.Schedule(ctx, s, func(context.Context) error { t.Error("ran after its context"); return nil })
+	told := make(chan error, 1)
+	e.Then(func(err error) { told <- err })
+	cancel(stop)
+	require.Equal(t, stop, <-told)
+	require.Equal(t, stop, e.Wait(t.Context()))
+	s.Do(does(func() { t.Error("ran after a failure") }))
+	h.Release(nil)
+	require.Equal(t, stop, s.Synchronize(t.Context()))
+}
+
+// checkOwnStream schedules graphs on the stream that their callers hold: with the
+// caller's context, from a graph in between, and with another context.
+func checkOwnStream(t *testing.T, d streams.Device) {
+	s := openStreams(t, d, 2)
+	never := func(context.Context) error { t.Error("ran inside of what it comes after"); return nil }
+	wait := func(e streams.Event) error { return e.Wait(context.Background()) }
+	stop := errors.New("stop")
+	outer, cancel := context.WithCancelCause(t.Context())
+	e := streams.Schedule(t.Context(), s[0], func(ctx context.Context) error {
+		assert.Equal(t, streams.ErrOwnStream, wait(streams.Schedule(ctx, s[0], never)))
+		assert.NoError(t, wait(streams.Schedule(ctx, s[1], func(ctx context.Context) error {
+			derived, cancel := context.WithCancel(ctx)
+			defer cancel()
+			assert.Equal(t, streams.ErrOwnStream, wait(streams.Schedule(derived, s[0], never)))
+			return nil
+		})))
+		e := streams.Schedule(outer, s[0], never)
+		cancel(stop)
+		assert.Equal(t, stop, wait(e))
+		return nil
+	})
+	require.NoError(t, wait(e), "the caller's own graph is unharmed")
+	require.Equal(t, stop, s[0].Synchronize(t.Context()), "what was given up has its place behind")
+
+	var late context.Context
+	require.NoError(t, wait(streams.Schedule(t.Context(), s[0], func(ctx context.Context) error { late = ctx; return nil })))
+	require.NoError(t, wait(streams.Schedule(late, s[0], func(context.Context) error { return nil })), "its caller has ended")
 }
 
 // checkPlans runs random graphs under every policy. A node is 1 plus the sum of

@@ -51,6 +51,9 @@ func (s *stream) issue(it *item) bool {
 func (s *stream) Do(fn func(*streams.Context) error) { s.issue(&item{op: "do", do: fn}) }
 
 func (s *stream) Wait(e streams.Event) {
+	if e == nil {
+		e = &event{device: s.device, done: true, err: streams.ErrNoEvent}
+	}
 	s.issue(&item{op: "wait", wait: e})
 	if _, own := e.(*event); !own {
 		e.Then(func(error) { s.device.wake() })
@@ -66,9 +69,11 @@ func (s *stream) Record() streams.Event {
 }
 
 func (s *stream) Hold() streams.Hold {
-	h := &hold{event: event{device: s.device}}
+	h := &hold{event: event{device: s.device}, stream: s, passed: event{device: s.device}}
 	if !s.issue(&item{op: "hold", hold: h, event: &h.event}) {
-		h.event.done, h.event.err = true, streams.ErrClosed
+		for _, e := range []*event{&h.event, &h.passed} {
+			e.done, e.err = true, streams.ErrClosed
+		}
 	}
 	return h
 }
@@ -145,6 +150,7 @@ func (s *stream) step() {
 	case it.hold != nil:
 		s.clock = s.clock.join(it.hold.clock)
 		s.fail(it.hold.err)
+		it.hold.passed.complete(s, s.err)
 	case op == "synchronize":
 		if !it.left {
 			it.result, s.err = s.err, nil
