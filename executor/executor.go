@@ -64,7 +64,7 @@ type Executor struct {
 	costs   costs
 	maxOuts int
 
-	mu       sync.Mutex
+	mu       leafMutex
 	work     sync.Cond // busy or closing changed
 	busy     []*step   // steps with shared nodes, some perhaps taken meanwhile
 	idle     int       // goroutines that wait for work and have not been called

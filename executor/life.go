@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"sync"
 	"sync/atomic"
 )
 
@@ -26,7 +25,7 @@ type life struct {
 	// has. It and those behind it run no further nodes.
 	failedAt atomic.Int64
 
-	mu         sync.Mutex
+	mu         lifeMutex
 	generation uint64
 	err        error                   // of failedAt
 	parent     context.Context         // the caller's

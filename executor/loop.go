@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"sync"
 )
 
 // LoopOptions configures a Loop. The zero value is ready to use.
@@ -57,7 +56,7 @@ type Loop struct {
 
 	ready chan struct{} // wakes Next; capacity 1
 
-	mu      sync.Mutex
+	mu      loopMutex
 	asleep  bool // Next waits on ready
 	slots   int
 	limit   int64

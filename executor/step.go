@@ -25,7 +25,7 @@ type step struct {
 
 	gates []gate // nil if every operator may run at any time
 
-	mu     sync.Mutex
+	mu     leafMutex
 	frames [][]*frame // stock, by frameInfo
 	calls  []*Call    // stock
 

@@ -46,6 +46,7 @@ type Device struct {
 	held     atomic.Int64 // bytes that were allocated and not freed
 	pool     uintptr      // of the driver, for memory in the order of a stream; 0 where Info.Pools is false
 
+	closing sync.Mutex // held by Close, from its first wait to its end
 	mu      sync.Mutex
 	streams []*stream
 	modules []*Module
@@ -220,6 +221,8 @@ func (d *Device) Abandon() { d.gone.Store(true) }
 // memory of the device is held the context has to stay: the error then matches
 // ErrHeld, and Close may be called again.
 func (d *Device) Close() error {
+	d.closing.Lock()
+	defer d.closing.Unlock()
 	d.mu.Lock()
 	d.closed = true
 	open := slices.Clone(d.streams)
@@ -230,19 +233,19 @@ func (d *Device) Close() error {
 			first = err
 		}
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.ended {
+	ended, err := d.finish()
+	switch {
+	case err != nil:
+		return errors.Join(first, err)
+	case ended:
 		return first
 	}
-	if held := d.held.Load(); held > 0 {
-		return errors.Join(first, fmt.Errorf("%w: %d bytes; free them and close again", ErrHeld, held))
-	}
-	d.ended = true
-	d.poller.close()
-	err := d.do(func() error {
+	d.poller.close() // which may be calling what Event.Then was given
+	err = d.do(func() error {
 		d.timeline.close()
 		d.events.close()
+		d.mu.Lock()
+		defer d.mu.Unlock()
 		for _, m := range d.modules {
 			d.ask(d.driver.moduleUnload, m.handle)
 		}
@@ -252,4 +255,19 @@ func (d *Device) Close() error {
 		first = err
 	}
 	return first
+}
+
+// finish takes the device out of use, unless memory of it is held. It reports
+// whether that has been done before.
+func (d *Device) finish() (ended bool, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.ended {
+		return true, nil
+	}
+	if held := d.held.Load(); held > 0 {
+		return false, fmt.Errorf("%w: %d bytes; free them and close again", ErrHeld, held)
+	}
+	d.ended = true
+	return false, nil
 }

@@ -46,6 +46,15 @@ func (e *event) learn() {
 	e.device.host = e.device.host.join(e.clock)
 }
 
+// tell completes an event that no stream of the device does.
+func (e *event) tell(err error) {
+	d := e.device
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	e.finish(err, 0, nil)
+	d.changed.Broadcast()
+}
+
 func (e *event) Query() bool {
 	e.device.mu.Lock()
 	defer e.device.mu.Unlock()

@@ -26,8 +26,8 @@ type item struct {
 	op     string
 	host   clock // what the host knew
 	do     func(*streams.Context) error
-	event  *event        // of record, hold (when reached) and synchronize
-	wait   streams.Event // of wait
+	event  *event // of record, hold (when reached) and synchronize
+	wait   *event // of wait
 	hold   *hold
 	result error // of synchronize
 	left   bool  // the caller of Synchronize has gone
@@ -51,13 +51,19 @@ func (s *stream) issue(it *item) bool {
 func (s *stream) Do(fn func(*streams.Context) error) { s.issue(&item{op: "do", do: fn}) }
 
 func (s *stream) Wait(e streams.Event) {
+	if own, ok := e.(*event); ok && own.device == s.device {
+		s.issue(&item{op: "wait", wait: own})
+		return
+	}
+	// Of another device, whose locks must not be taken inside of this one's: what
+	// is waited for here is told by that event.
+	told := &event{device: s.device}
+	s.issue(&item{op: "wait", wait: told})
 	if e == nil {
-		e = &event{device: s.device, done: true, err: streams.ErrNoEvent}
+		told.tell(streams.ErrNoEvent)
+		return
 	}
-	s.issue(&item{op: "wait", wait: e})
-	if _, own := e.(*event); !own {
-		e.Then(func(error) { s.device.wake() })
-	}
+	e.Then(told.tell)
 }
 
 func (s *stream) Record() streams.Event {
@@ -115,13 +121,8 @@ func (s *stream) ready() bool {
 	switch it := s.queue[0]; {
 	case it.hold != nil:
 		return !it.event.done || it.hold.released
-	case it.wait == nil:
-		return true
 	default:
-		if e, own := it.wait.(*event); own {
-			return e.done
-		}
-		return it.wait.Query()
+		return it.wait == nil || it.wait.done
 	}
 }
 
@@ -137,13 +138,9 @@ func (s *stream) step() {
 	case it.do != nil:
 		s.run(it.do)
 	case it.wait != nil:
-		if e, own := it.wait.(*event); own {
-			s.clock = s.clock.join(e.clock)
-			s.now = max(s.now, e.at)
-			s.fail(e.err)
-		} else {
-			s.fail(it.wait.Wait(context.Background()))
-		}
+		s.clock = s.clock.join(it.wait.clock)
+		s.now = max(s.now, it.wait.at)
+		s.fail(it.wait.err)
 	case it.hold != nil && !it.event.done:
 		it.event.complete(s, s.err)
 		return
