@@ -23,9 +23,9 @@ func TestLocksAreTakenInOrder(t *testing.T) {
 	loop.Lock()
 	done := make(chan struct{})
 	go func() { // another goroutine holds nothing
+		defer close(done)
 		frame.Lock()
-		frame.Unlock()
-		close(done)
+		defer frame.Unlock()
 	}()
 	<-done
 	loop.Unlock()
