@@ -129,8 +129,7 @@ func runInOrder(x *Executor, choose func(n int) int, out ...Value) (*step, error
 	if err != nil {
 		return nil, err
 	}
-	st.begin(context.Background(), nil, nil)
-	if err := x.activate(st); err != nil {
+	if err := x.activate(st.begin(context.Background(), nil, nil)); err != nil {
 		return nil, err
 	}
 	over := false

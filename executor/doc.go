@@ -74,4 +74,16 @@
 // frame and iteration; what still runs is cancelled and waited for, and the
 // next run knows nothing of it. When the caller's context ends, the error is
 // its cause.
+//
+// Whoever may come too late to end a run (its context, Close) has a handle of that
+// one run, which does nothing once it is over. When Run has returned, nobody can
+// end it, and if it failed its rendezvous has been aborted.
+//
+// # Locks
+//
+// Kernels run without locks of the executor, and so does what [Executor.RunAsync],
+// [Rendezvous.RecvAsync] and the streams are given. An [Allocator] is called with
+// locks held and must not call the executor. A kernel must not close its own
+// executor or loop, which would wait for it. The order in which the
+// executor's own locks are taken stands in locks.go; the tag invariants checks it.
 package executor

@@ -3,7 +3,9 @@ package executor
 import (
 	"context"
 	"fmt"
+	"maps"
 	"runtime"
+	"slices"
 	"sync"
 
 	"github.com/planktonml/plankton/streams"
@@ -62,7 +64,7 @@ type Executor struct {
 	costs   costs
 	maxOuts int
 
-	mu       sync.Mutex
+	mu       leafMutex
 	work     sync.Cond // busy or closing changed
 	busy     []*step   // steps with shared nodes, some perhaps taken meanwhile
 	idle     int       // goroutines that wait for work and have not been called
@@ -70,7 +72,7 @@ type Executor struct {
 	closing  bool
 	steps    []*step    // stock
 	sessions []*session // stock
-	active   map[*step]struct{}
+	active   map[*step]handle
 	inactive sync.Cond // active changed
 
 	pool  sync.WaitGroup
@@ -88,7 +90,7 @@ func New(p *Program, o Options) (*Executor, error) {
 	if !p.taken.CompareAndSwap(false, true) {
 		return nil, ErrInUse
 	}
-	x := &Executor{prog: p, opts: o, costs: newCosts(len(p.items)), active: make(map[*step]struct{})}
+	x := &Executor{prog: p, opts: o, costs: newCosts(len(p.items)), active: make(map[*step]handle)}
 	x.work.L, x.inactive.L = &x.mu, &x.mu
 	for i := range p.items {
 		x.maxOuts = max(x.maxOuts, int(p.items[i].outs))
@@ -129,15 +131,16 @@ func (x *Executor) Run(ctx context.Context, a Args) (err error) {
 	if err != nil {
 		return err
 	}
-	st.begin(ctx, a.In, a.Rendezvous)
 	st.helpers = x.opts.Workers - 1
 	st.alone = !x.prog.async && (st.helpers == 0 || !x.prog.expensive)
-	if err := x.activate(st); err != nil {
-		st.release(a.Rendezvous == nil)
+	run := st.begin(ctx, a.In, a.Rendezvous)
+	if err := x.activate(run); err != nil {
+		run.end(err)
+		st.over(a.Rendezvous == nil)
 		st.close()
 		return err
 	}
-	stop := st.watch(ctx)
+	stop := run.watch(ctx)
 	defer func() { // also if a kernel ends this goroutine
 		x.await(st)
 		stop()
@@ -176,7 +179,9 @@ func (x *Executor) RunAsync(ctx context.Context, a Args, done func(error)) {
 // before and ahead of what is issued later, whatever streams, loops and
 // branches the program itself has. It returns at once. The event completes with
 // the run, and carries its error, which becomes the stream's as well. The
-// slices in a are used until then.
+// slices in a are used until then. A kernel cannot run another program on the
+// stream that it is on itself: with the context of the kernel the error is
+// streams.ErrOwnStream (see streams.Schedule).
 func (x *Executor) RunOn(ctx context.Context, s streams.Stream, a Args) streams.Event {
 	return streams.Schedule(ctx, s, func(ctx context.Context) error { return x.Run(ctx, a) })
 }
@@ -191,16 +196,14 @@ func (x *Executor) Close() error {
 		return nil
 	}
 	x.closing = true
-	running := make(map[*step]uint64)
-	for st := range x.active {
-		running[st] = st.generation()
-	}
+	running := slices.Collect(maps.Values(x.active))
 	x.mu.Unlock()
-	for st, gen := range running {
-		if st.loop != nil {
-			st.loop.Close()
-		} else {
-			st.abort(gen, ErrClosed)
+	for _, run := range running {
+		run.end(ErrClosed)
+	}
+	for _, run := range running {
+		if l := run.st.loop; l != nil {
+			l.Close()
 		}
 	}
 	x.mu.Lock()
@@ -249,26 +252,20 @@ func (x *Executor) take() (st *step, err error) {
 	return st, nil
 }
 
-// activate makes st, which has begun, known to Close.
-func (x *Executor) activate(st *step) error {
+// activate makes a run, which has begun, known to Close.
+func (x *Executor) activate(run handle) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.closing {
 		return ErrClosed
 	}
-	x.active[st] = struct{}{}
+	x.active[run.st] = run
 	return nil
 }
 
 // end collects the outcome of a run and puts its step back.
 func (x *Executor) end(st *step, out []Value, ownRendezvous bool) error {
-	st.mu.Lock()
-	st.gen++ // from here on nothing aborts it
-	err := st.err
-	st.mu.Unlock()
-	if err == nil && !st.ended.Load() {
-		err = ErrStalled
-	}
+	err := st.over(ownRendezvous)
 	outs := st.root.outs
 	if err == nil {
 		for i := range out {
@@ -285,7 +282,6 @@ func (x *Executor) end(st *step, out []Value, ownRendezvous bool) error {
 		clear(out)
 		st.abandon(st.root)
 	}
-	st.release(ownRendezvous)
 	x.mu.Lock()
 	delete(x.active, st)
 	x.inactive.Broadcast()

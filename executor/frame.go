@@ -2,7 +2,6 @@ package executor
 
 import (
 	"fmt"
-	"sync"
 	"sync/atomic"
 )
 
@@ -15,7 +14,7 @@ type frame struct {
 	id     int32
 	parent *iteration
 
-	mu         sync.Mutex
+	mu         frameMutex
 	oldest     *iteration
 	newest     *iteration
 	alive      int

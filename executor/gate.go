@@ -1,7 +1,5 @@
 package executor
 
-import "sync"
-
 // Concurrency says how many operators (nodes with a kernel) of one run or
 // one loop may be running at once.
 type Concurrency uint8
@@ -17,7 +15,7 @@ const (
 
 // gate lets one operator through at a time, in the order of arrival.
 type gate struct {
-	mu      sync.Mutex
+	mu      leafMutex
 	busy    bool
 	waiting []tagged // counted in iteration.live one by one
 	first   int      // of waiting

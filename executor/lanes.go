@@ -2,7 +2,6 @@ package executor
 
 import (
 	"fmt"
-	"sync"
 
 	"github.com/planktonml/plankton/streams"
 )
@@ -17,7 +16,7 @@ import (
 // through another wait. On a graph without control flow that leaves the waits
 // of the plan.
 type lanes struct {
-	mu   sync.Mutex
+	mu   leafMutex
 	plan *streams.Plan
 	all  []lane
 }

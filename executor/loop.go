@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"sync"
 )
 
 // LoopOptions configures a Loop. The zero value is ready to use.
@@ -52,11 +51,12 @@ type LoopOptions struct {
 // one at a time. Always Close a loop.
 type Loop struct {
 	st   *step
+	run  handle
 	stop func() bool // stops watching the caller's context
 
 	ready chan struct{} // wakes Next; capacity 1
 
-	mu      sync.Mutex
+	mu      loopMutex
 	asleep  bool // Next waits on ready
 	slots   int
 	limit   int64
@@ -98,12 +98,14 @@ func (x *Executor) Loop(ctx context.Context, o LoopOptions) (*Loop, error) {
 		l.free = append(l.free, o.Slots-1-i)
 	}
 	st.loop, st.helpers = l, x.opts.Workers
-	st.begin(ctx, o.In, o.Rendezvous)
+	st.life.settled = l.settled
+	l.run = st.begin(ctx, o.In, o.Rendezvous)
 	l.arm()
-	l.stop = st.watch(ctx)
-	if err := x.activate(st); err != nil {
+	l.stop = l.run.watch(ctx)
+	if err := x.activate(l.run); err != nil {
 		l.stop()
-		st.release(o.Rendezvous == nil)
+		l.run.end(err)
+		st.over(o.Rendezvous == nil)
 		st.close()
 		return nil, err
 	}
@@ -155,12 +157,10 @@ func (l *Loop) poll() (r Result, ok bool, err error) {
 	// What starts, finishes or fails an iteration is in flight while it notes
 	// that. So if nothing is, then no more will be noted of those that have started.
 	quiet := st.inflight.Load() == 0
-	failedAt := st.failedAt.Load()
+	failedAt := st.life.failedAt.Load()
 	if quiet && l.next >= failedAt { // and stays so: nothing starts any more
 		l.mu.Unlock()
-		st.mu.Lock()
-		defer st.mu.Unlock()
-		return Result{}, false, st.err
+		return Result{}, false, st.life.failure()
 	}
 	defer l.mu.Unlock()
 	if l.next < l.started && l.next < failedAt {
@@ -215,7 +215,7 @@ func (l *Loop) Close() {
 	l.closed = true
 	l.mu.Unlock()
 	st, x := l.st, l.st.x
-	st.abort(0, ErrClosed)
+	l.run.end(ErrClosed)
 	x.mu.Lock()
 	for st.inflight.Load() > 0 {
 		st.moved.Wait()
@@ -230,6 +230,7 @@ func (l *Loop) Close() {
 		st.abandon(l.window[l.next%int64(l.slots)])
 	}
 	l.mu.Unlock()
+	st.over(true)
 	st.close()
 	x.mu.Lock()
 	delete(x.active, st)
@@ -324,7 +325,7 @@ func (l *Loop) arm() {
 func (l *Loop) start() {
 	for {
 		l.mu.Lock()
-		if l.closed || l.alive == l.slots || l.started >= l.limit || l.started >= l.st.failedAt.Load() {
+		if l.closed || l.alive == l.slots || l.started >= l.limit || l.started >= l.st.life.failedAt.Load() {
 			l.mu.Unlock()
 			return
 		}
@@ -348,7 +349,7 @@ func (l *Loop) start() {
 // consumer was woken, and whether a failed iteration is the oldest now, so that
 // the rest has to be stopped.
 func (l *Loop) finished(it *iteration) (woke, stop bool) {
-	if it.index >= l.st.failedAt.Load() {
+	if it.index >= l.st.life.failedAt.Load() {
 		return false, false
 	}
 	for i := range it.outs {
@@ -360,7 +361,7 @@ func (l *Loop) finished(it *iteration) (woke, stop bool) {
 	if it.index == l.next {
 		woke = l.wakeLocked()
 	}
-	failedAt := l.st.failedAt.Load()
+	failedAt := l.st.life.failedAt.Load()
 	return woke, failedAt != math.MaxInt64 && l.settledLocked(failedAt)
 }
 

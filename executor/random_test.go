@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/planktonml/plankton/streams"
 )
 
 // A program is a random structured program of integers, as a graph and as Go.
@@ -40,7 +42,7 @@ func drawProgram(t *rapid.T, vars, depth int, op func() Op) program {
 				o.Outputs = 1
 				run := o.Run
 				o.Run = func(ctx context.Context, c *Call) error {
-					c.Set(0, Int(f(c.In(0).Int(), c.In(1).Int())))
+					compute(c, f)
 					return run(ctx, c)
 				}
 				out := append([]Output(nil), v...)
@@ -98,6 +100,22 @@ func drawProgram(t *rapid.T, vars, depth int, op func() Op) program {
 			},
 		}
 	}
+}
+
+// compute sets the output of c to f of its inputs, on a stream if the node has
+// one.
+func compute(c *Call, f func(x, y int64) int64) {
+	x, y := c.In(0), c.In(1)
+	if c.item.flags&nodeStream == 0 {
+		c.Set(0, Int(f(x.Int(), y.Int())))
+		return
+	}
+	cell := new(Cell)
+	c.Set(0, Ref(cell))
+	c.Issue(func(*streams.Context) error {
+		cell.Store(Int(f(x.Int(), y.Int())))
+		return nil
+	})
 }
 
 // nothing is a kernel's remainder that does nothing.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"sync"
 )
 
 // Key names one value that is handed from one program to another: who sends
@@ -60,7 +59,7 @@ func ParseKey(s string) (Key, error) {
 // sent first is received first. A send never waits; a receive waits for its
 // send. Its methods may be called from any goroutine.
 type Rendezvous struct {
-	mu      sync.Mutex
+	mu      leafMutex
 	pending map[Key]*meeting
 	aborted error
 }

@@ -128,7 +128,7 @@ func (s *session) drain() (finished bool) {
 		}
 		if s.stops {
 			s.stops = false
-			s.st.stop()
+			s.st.life.stop()
 		}
 		if s.cur == nil {
 			return true
@@ -186,7 +186,7 @@ func (s *session) process(t tagged) {
 	}
 	s.delta--
 	item := &s.items[t.node]
-	if it.root.index >= s.st.failedAt.Load() {
+	if it.root.index >= s.st.life.failedAt.Load() {
 		s.leaveGate(item, t.admitted)
 		return
 	}
@@ -271,7 +271,7 @@ func (s *session) start(item *nodeItem, t tagged) {
 // finishCall goes on where an async node has been finished.
 func (s *session) finishCall(c *Call) {
 	s.stops = s.stops || c.stops
-	if c.iter.root.index >= s.st.failedAt.Load() {
+	if c.iter.root.index >= s.st.life.failedAt.Load() {
 		s.giveUp(c)
 	} else {
 		s.complete(c.item, c, nodeSerial)

@@ -152,7 +152,7 @@ func (s *session) issueOn(l *lanes, item *nodeItem, c *Call) {
 // itself: one that stuck to the stream would spread to iterations that have
 // nothing to do with it.
 func (c *Call) work(sc *streams.Context) error {
-	if c.iter.root.index >= c.st.failedAt.Load() {
+	if c.iter.root.index >= c.st.life.failedAt.Load() {
 		return nil
 	}
 	returned := false
@@ -185,7 +185,7 @@ func (s *session) finishStream(c *Call) {
 		c.held[i] = nil
 	}
 	s.clearInputs(item, it)
-	if it.root.index < s.st.failedAt.Load() {
+	if it.root.index < s.st.life.failedAt.Load() {
 		s.send(item.late(s.edges), it, nil, false)
 	}
 	s.giveUp(c)

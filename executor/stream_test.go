@@ -2,6 +2,7 @@ package executor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -435,4 +436,37 @@ func TestRunOn(t *testing.T) {
 	require.Equal(t, []string{"before", "run", "between", "run"}, slices.Clone(order))
 	require.NoError(t, x.Close())
 	require.NoError(t, d.Close())
+}
+
+// A graph that another one runs on the stream that itself is on comes after it
+// and can never start. It is refused, or ends with its context.
+func TestRunOnTheStreamOfTheCaller(t *testing.T) {
+	host := streams.NewHost()
+	defer host.Close()
+	s, err := host.NewStream()
+	require.NoError(t, err)
+	inner := newExecutor(t, single(), Options{})
+	stop := errors.New("stop")
+	for _, derived := range []bool{true, false} {
+		other, cancel := context.WithCancelCause(t.Context())
+		g := NewGraph()
+		g.Output("y", g.Add("outer", Op{Outputs: 1, Async: true, Run: func(ctx context.Context, c *Call) error {
+			if !derived {
+				ctx = other
+				time.AfterFunc(time.Millisecond, func() { cancel(stop) })
+			}
+			c.Set(0, Int(1))
+			inner.RunOn(ctx, s, Args{}).Then(c.Done)
+			return nil
+		}}).Out(0))
+		err := newExecutor(t, g, Options{}).RunOn(t.Context(), s, Args{}).Wait(t.Context())
+		if derived {
+			require.ErrorIs(t, err, streams.ErrOwnStream)
+		} else {
+			require.ErrorIs(t, err, stop)
+		}
+		require.ErrorContains(t, err, "outer")
+		require.Equal(t, err, s.Synchronize(t.Context()))
+		cancel(nil)
+	}
 }

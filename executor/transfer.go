@@ -23,7 +23,7 @@ func (g *Graph) Send(name, key string, to Peer, o Output, after ...*Node) *Node 
 		k := c.key(c.st.x.opts.Name, to.Name, to.Incarnation, key)
 		v := c.In(0)
 		v.retain()
-		return c.st.rendezvous.Send(k, v, c.dead || v.IsEmpty())
+		return c.st.life.rendezvous.Send(k, v, c.dead || v.IsEmpty())
 	}
 	return n
 }
@@ -36,7 +36,7 @@ func (g *Graph) Recv(name, key string, from Peer, after ...*Node) Output {
 	n.peer = &from
 	n.op.Run = func(ctx context.Context, c *Call) error {
 		k := c.key(from.Name, c.st.x.opts.Name, from.Incarnation, key)
-		c.st.rendezvous.RecvAsync(ctx, k, func(v Value, dead bool, err error) {
+		c.st.life.rendezvous.RecvAsync(ctx, k, func(v Value, dead bool, err error) {
 			if dead {
 				v.clear()
 			}

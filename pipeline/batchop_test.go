@@ -1,8 +1,12 @@
 package pipeline
 
 import (
+	"context"
 	"errors"
+	"runtime"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -140,6 +144,51 @@ func TestABatchOperatorsError(t *testing.T) {
 		b.Release()
 		require.NoError(t, r.Close())
 		require.NoError(t, host.Close())
+	}
+}
+
+// An operator for whole batches runs on the goroutine of whoever finished the
+// batch, a worker as a rule. One that ends its goroutine fails its batch; workers
+// and batches go on, here often enough to use up any number of them.
+func TestABatchOperatorThatEndsItsGoroutine(t *testing.T) {
+	for _, o := range []Options{
+		{Workers: 1},
+		{Workers: 3, PrefetchDepth: 4},
+		{Workers: 2, Concurrency: executor.ConcurrencyNone},
+		{Workers: 3, PrefetchDepth: 4, MemoryBudget: 1 << 20},
+	} {
+		o.BatchSize = 2
+		var calls atomic.Int64
+		p, err := New(o, func(g *Graph) {
+			v := square(g, g.Read(ReaderOptions{}, numbers{n: 100})[0], nil)
+			g.Output("y", g.AddBatch(BatchOp{
+				Name: "third", Inputs: []Value{v}, Outputs: []Spec{{DType: Uint8}},
+				New: func() (BatchKernel, error) {
+					return BatchKernelFunc(func(*streams.Context, []BatchTensor, []BatchTensor) error {
+						if calls.Add(1)%3 == 0 {
+							runtime.Goexit()
+						}
+						return nil
+					}), nil
+				},
+			})[0])
+		})
+		require.NoError(t, err)
+		r := runner(t, p, 100)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // in place of for ever
+		for range 10 {
+			for err = nil; err == nil; {
+				var b *Batch
+				if b, err = r.Next(ctx); err == nil {
+					b.Release()
+				}
+			}
+			require.ErrorIs(t, err, executor.ErrGoexit, "%+v", o)
+			require.ErrorContains(t, err, "third")
+			require.NoError(t, r.Reset(inOrder{100, 2}))
+		}
+		cancel()
+		require.NoError(t, r.Close())
 	}
 }
 

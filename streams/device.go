@@ -10,6 +10,13 @@ import (
 // ErrClosed is the error of work that was issued on a closed stream or device.
 var ErrClosed = errors.New("streams: closed")
 
+// ErrNoEvent is the error of a stream that was to wait for nil.
+var ErrNoEvent = errors.New("streams: Wait was given nil in place of an event: pass what Record returned, or do not call Wait")
+
+// ErrOwnStream is the error of work that was scheduled on a stream whose place
+// the scheduling work itself keeps: it could start only when that has ended.
+var ErrOwnStream = errors.New("streams: work was scheduled on the stream that its own caller holds, and would wait for ever: use another stream, or schedule it when the caller has ended")
+
 // Device makes streams. Its methods may be called from any goroutine.
 type Device interface {
 	// Name says what the device is, for messages and traces.
@@ -39,7 +46,9 @@ type Stream interface {
 	// Record returns an event that completes when everything issued so far has.
 	Record() Event
 	// Wait lets everything issued later start only after the event has
-	// completed. The event may come from another device.
+	// completed. The event may come from another device. Nil is no event, and
+	// makes ErrNoEvent the error of the stream: what should have been waited
+	// for is not known to be written.
 	Wait(Event)
 	// Hold takes the next place in the order and keeps it: everything issued
 	// later starts only after the hold is released. Schedule is built on it.
@@ -80,6 +89,11 @@ var ErrNotReady = errors.New("streams: event has not completed")
 type Hold interface {
 	// Ready completes when everything issued before the hold has.
 	Ready() Event
+	// Passed completes when the stream has passed the hold: it is reached and
+	// released. A release with an error completes it at once, with that error,
+	// since there is nothing left to wait for; the stream itself still goes on
+	// only when it has got there.
+	Passed() Event
 	// Release lets the stream go on. An error becomes the error of the stream.
 	// It may be called before Ready has completed; only the first call counts.
 	Release(error)

@@ -3,8 +3,8 @@
 //
 // A [Device] makes [Stream]s. What is issued on one stream runs strictly in
 // the order of issue; streams run beside each other. A stream waits for work of
-// another one through an [Event], and only [Stream.Record] makes events, so
-// waiting for something that was never recorded cannot be written. [NewHost]
+// another one through an [Event], which a stream has made: there is no way to
+// write down a wait for what was never issued, and nil is refused. [NewHost]
 // is a device whose streams are goroutines; package streamtest has one for tests,
 // which finds accesses that nothing orders.
 //
@@ -18,4 +18,14 @@
 //
 // Plans are deterministic: the same graph, policy and options give the same
 // plan, in every process.
+//
+// # Locks
+//
+// A device calls nothing of its user's with a lock held: neither work, nor what
+// [Event.Then] or [Schedule] was given. All of these may issue work, record and
+// release, on any device; what is given to Then must not block. The locks of a
+// device are taken in the order device, stream, event, and then what events are
+// made of; those of the host device never inside of each other. A [Runner] is in
+// use for the whole of a run: a kernel may issue its next run, and must neither
+// wait for that nor close the runner.
 package streams

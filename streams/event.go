@@ -19,8 +19,13 @@ type hostEvent struct {
 	then []func(error)
 }
 
+// complete completes the event, once.
 func (e *hostEvent) complete(err error) {
 	e.mu.Lock()
+	if e.done {
+		e.mu.Unlock()
+		return
+	}
 	e.done, e.at, e.err = true, time.Now(), err
 	then := e.then
 	e.then = nil
@@ -29,6 +34,13 @@ func (e *hostEvent) complete(err error) {
 		fn(err)
 	}
 }
+
+// noEvent is what a stream waits for that is given nil.
+var noEvent = func() *hostEvent {
+	e := &hostEvent{}
+	e.complete(ErrNoEvent)
+	return e
+}()
 
 func (e *hostEvent) Query() bool {
 	e.mu.Lock()

@@ -75,7 +75,12 @@ type hostItem struct {
 
 func (s *hostStream) Do(fn func(*Context) error) { s.queue.Put(hostItem{do: fn}) }
 
-func (s *hostStream) Wait(e Event) { s.queue.Put(hostItem{wait: e}) }
+func (s *hostStream) Wait(e Event) {
+	if e == nil {
+		e = noEvent
+	}
+	s.queue.Put(hostItem{wait: e})
+}
 
 func (s *hostStream) Record() Event {
 	e := &hostEvent{}
@@ -89,6 +94,7 @@ func (s *hostStream) Hold() Hold {
 	h := &hostHold{released: serial.MakeOutcome()}
 	if !s.queue.Put(hostItem{hold: h}) {
 		h.ready.complete(ErrClosed)
+		h.passed.complete(ErrClosed)
 	}
 	return h
 }
@@ -122,6 +128,7 @@ func (s *hostStream) step(it hostItem) {
 	case it.hold != nil:
 		it.hold.ready.complete(s.err)
 		s.fail(it.hold.released.Wait(context.Background()))
+		it.hold.passed.complete(s.err)
 	case it.sync != nil:
 		if it.sync.Settle(s.err) {
 			s.err = nil
@@ -158,9 +165,16 @@ func guard(fn func() error, then func(error)) {
 // hostHold is a hold of a host stream, which blocks the goroutine of the stream.
 type hostHold struct {
 	ready    hostEvent
+	passed   hostEvent
 	released serial.Outcome
 }
 
 func (h *hostHold) Ready() Event { return &h.ready }
 
-func (h *hostHold) Release(err error) { h.released.Settle(err) }
+func (h *hostHold) Passed() Event { return &h.passed }
+
+func (h *hostHold) Release(err error) {
+	if h.released.Settle(err) && err != nil {
+		h.passed.complete(err)
+	}
+}

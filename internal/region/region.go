@@ -33,7 +33,8 @@ type Config struct {
 	Ran func(worker int)
 
 	// Finish is called once per batch, by the worker that completed its last
-	// row. It must not block.
+	// row. It must not block. When it leaves its goroutine through
+	// runtime.Goexit, a fresh worker takes over.
 	Finish func(seq int64)
 
 	// Lost is called when Run left its goroutine through runtime.Goexit; the
@@ -230,9 +231,11 @@ type hand struct {
 }
 
 // work is a worker. When Run ends its goroutine, the row in hand is reported
-// lost and a fresh goroutine does the rest of the ticket.
+// lost and a fresh goroutine does the rest of the ticket. Finish may end it as
+// well, by what it leads to, with nothing in hand.
 func (e *Engine) work(worker int) {
 	h := &e.hands[worker]
+	closed := false
 	var end func()
 	if e.cfg.Start != nil {
 		end = e.cfg.Start(worker)
@@ -241,19 +244,22 @@ func (e *Engine) work(worker int) {
 		if end != nil {
 			end()
 		}
-		if !h.busy {
+		if closed {
 			e.workers.Done()
 			return
 		}
-		if e.cfg.Lost != nil {
-			e.cfg.Lost(worker, h.seq, h.row)
+		if h.busy {
+			if e.cfg.Lost != nil {
+				e.cfg.Lost(worker, h.seq, h.row)
+			}
+			h.row++
 		}
-		h.row++
 		go e.work(worker)
 	}()
 	for {
 		if !h.busy {
 			if h.rows, h.busy = e.take(worker); !h.busy {
+				closed = true
 				return
 			}
 		}

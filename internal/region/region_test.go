@@ -158,6 +158,38 @@ func TestGoexitLosesTheRowAndNotTheWorker(t *testing.T) {
 	require.Equal(t, []at{{0, 0, 2}}, lost)
 }
 
+// TestGoexitInFinishLosesNoWorker ends the goroutine of a worker at the end of
+// every batch. As many workers begin as end, and Park and Close find all of them.
+func TestGoexitInFinishLosesNoWorker(t *testing.T) {
+	for workers := 1; workers <= 3; workers++ {
+		synctest.Test(t, func(t *testing.T) { // which a lost worker would keep waiting for ever
+			var begun, ended atomic.Int32
+			finished := make(chan struct{}, 2)
+			e := New(Config{
+				Workers: workers, Slots: 2, Rows: 5, Grain: 2,
+				Run:    func(int, int64, int) {},
+				Finish: func(int64) { finished <- struct{}{}; runtime.Goexit() },
+				Lost:   func(int, int64, int) { t.Error("no row was in hand") },
+				Start: func(int) func() {
+					begun.Add(1)
+					return func() { ended.Add(1) }
+				},
+			})
+			for range 20 {
+				e.Arm()
+				<-finished
+			}
+			e.Park()
+			require.EqualValues(t, workers, begun.Load()-ended.Load(), "workers left")
+			e.Resume()
+			e.Arm()
+			<-finished
+			e.Close()
+			require.Equal(t, begun.Load(), ended.Load())
+		})
+	}
+}
+
 func TestRandomHistories(t *testing.T) {
 	for seed := range uint64(30) {
 		rnd := rand.New(rand.NewPCG(seed, 1))

@@ -54,6 +54,19 @@ func openContext(d *driver, gpu int32, o Options) (*driverContext, error) {
 	return c, nil
 }
 
+// ask calls a function of the driver that works in the context, which must be
+// current. All such calls are made here: once the context is abandoned, none
+// reaches the driver, whatever is on its way. As for invoke, variables whose
+// addresses are among the arguments do not move and live until ask returns.
+//
+//go:uintptrescapes
+func (c *driverContext) ask(fn uintptr, args ...uintptr) Code {
+	if c.gone.Load() {
+		return codeAbandoned
+	}
+	return invoke(fn, args...)
+}
+
 // enter locks the goroutine to its thread and makes the context current there.
 // After success it must be followed by leave.
 func (c *driverContext) enter() error {

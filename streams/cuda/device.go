@@ -46,6 +46,7 @@ type Device struct {
 	held     atomic.Int64 // bytes that were allocated and not freed
 	pool     uintptr      // of the driver, for memory in the order of a stream; 0 where Info.Pools is false
 
+	closing sync.Mutex // held by Close, from its first wait to its end
 	mu      sync.Mutex
 	streams []*stream
 	modules []*Module
@@ -163,7 +164,7 @@ func (d *Device) NewStream() (streams.Stream, error) { return d.NewStreamWithPri
 func (d *Device) Priorities() (least, greatest int, err error) {
 	var lo, hi int32
 	err = d.call("cuCtxGetStreamPriorityRange", func() Code {
-		return invoke(d.driver.ctxGetStreamPriorityRange, uintptr(unsafe.Pointer(&lo)), uintptr(unsafe.Pointer(&hi)))
+		return d.ask(d.driver.ctxGetStreamPriorityRange, uintptr(unsafe.Pointer(&lo)), uintptr(unsafe.Pointer(&hi)))
 	})
 	return int(lo), int(hi), err
 }
@@ -177,7 +178,7 @@ func (d *Device) NewStreamWithPriority(priority int) (streams.Stream, error) {
 	var raw uintptr
 	return d.addStream(func() error {
 		return d.call("cuStreamCreateWithPriority", func() Code {
-			return invoke(d.driver.streamCreateWithPriority, uintptr(unsafe.Pointer(&raw)), streamNonBlocking, uintptr(priority))
+			return d.ask(d.driver.streamCreateWithPriority, uintptr(unsafe.Pointer(&raw)), streamNonBlocking, uintptr(priority))
 		})
 	}, &raw, true)
 }
@@ -211,8 +212,8 @@ func (d *Device) forget(s *stream) {
 
 // Abandon says that the context of Options.Handle was destroyed although the device
 // is open. To use it in any way is undefined in the driver, so nothing is asked of
-// that any more: streams fail with ErrContext, and so does Close, which must still be
-// called; memory counts as freed, as most of it is.
+// that any more, also by work that is running: streams fail with ErrContext, and so
+// does Close, which must still be called; memory counts as freed, as most of it is.
 func (d *Device) Abandon() { d.gone.Store(true) }
 
 // Close closes the streams, unloads the modules and gives the context back. It
@@ -220,6 +221,8 @@ func (d *Device) Abandon() { d.gone.Store(true) }
 // memory of the device is held the context has to stay: the error then matches
 // ErrHeld, and Close may be called again.
 func (d *Device) Close() error {
+	d.closing.Lock()
+	defer d.closing.Unlock()
 	d.mu.Lock()
 	d.closed = true
 	open := slices.Clone(d.streams)
@@ -230,21 +233,21 @@ func (d *Device) Close() error {
 			first = err
 		}
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.ended {
+	ended, err := d.finish()
+	switch {
+	case err != nil:
+		return errors.Join(first, err)
+	case ended:
 		return first
 	}
-	if held := d.held.Load(); held > 0 {
-		return errors.Join(first, fmt.Errorf("%w: %d bytes; free them and close again", ErrHeld, held))
-	}
-	d.ended = true
-	d.poller.close()
-	err := d.do(func() error {
+	d.poller.close() // which may be calling what Event.Then was given
+	err = d.do(func() error {
 		d.timeline.close()
 		d.events.close()
+		d.mu.Lock()
+		defer d.mu.Unlock()
 		for _, m := range d.modules {
-			invoke(d.driver.moduleUnload, m.handle)
+			d.ask(d.driver.moduleUnload, m.handle)
 		}
 		return nil
 	})
@@ -252,4 +255,19 @@ func (d *Device) Close() error {
 		first = err
 	}
 	return first
+}
+
+// finish takes the device out of use, unless memory of it is held. It reports
+// whether that has been done before.
+func (d *Device) finish() (ended bool, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.ended {
+		return true, nil
+	}
+	if held := d.held.Load(); held > 0 {
+		return false, fmt.Errorf("%w: %d bytes; free them and close again", ErrHeld, held)
+	}
+	d.ended = true
+	return false, nil
 }

@@ -1,10 +1,12 @@
 package cuda_test
 
 import (
+	"context"
 	"path/filepath"
 	"runtime"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/planktonml/plankton/memstats"
@@ -133,6 +135,42 @@ func TestAbandon(t *testing.T) {
 	require.ErrorIs(t, err, cuda.ErrContext)
 	_, err = d.NewStream()
 	require.ErrorIs(t, err, cuda.ErrContext)
+}
+
+// TestAbandonUnderWork abandons a context while work is on its way, with the
+// context current on the thread of a stream: that thread has no context
+// afterwards, and neither what the work still asks for nor what follows reaches
+// the driver.
+func TestAbandonUnderWork(t *testing.T) {
+	drv := fakedriver.Open(t)
+	maker, err := cuda.OpenWith(0, cuda.Options{Library: drv.Library, Context: cuda.Own})
+	require.NoError(t, err)
+	d, err := cuda.OpenWith(0, cuda.Options{Library: drv.Library, Handle: maker.Context()})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.ErrorIs(t, d.Close(), cuda.ErrContext) })
+	s, err := d.NewStream()
+	require.NoError(t, err)
+	mem, host := cudatest.Memory(t, d, 100), cudatest.Locked(t, d, 100)
+	begun, abandoned := make(chan struct{}), make(chan struct{})
+	s.Do(cudatest.On(func(q *cuda.Queue) error {
+		close(begun)
+		<-abandoned
+		_, alloc := q.Alloc(100)
+		for _, err := range []error{q.Fill(mem, 1), q.Copy(mem, host), alloc, q.Record().Wait(context.Background())} {
+			assert.Equal(t, cuda.ErrContext, err)
+		}
+		return nil
+	}))
+	s.Do(func(*streams.Context) error { t.Error("ran without a context"); return nil })
+	<-begun
+	require.NoError(t, maker.Close())
+	require.Contains(t, drv.Report(), "a context ends with 1 streams")
+	d.Abandon()
+	close(abandoned)
+	require.Equal(t, cuda.ErrContext, s.Synchronize(t.Context()))
+	s.Do(cudatest.On(func(q *cuda.Queue) error { return q.Fill(mem, 1) }))
+	require.Equal(t, cuda.ErrContext, s.Synchronize(t.Context()))
+	require.ErrorIs(t, s.Close(), cuda.ErrContext)
 }
 
 func TestPriorities(t *testing.T) {

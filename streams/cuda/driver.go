@@ -120,8 +120,11 @@ func invoke(fn uintptr, args ...uintptr) Code { return Code(dynlib.Call(fn, args
 
 // check turns a result into an error.
 func (d *driver) check(call string, code Code) error {
-	if code == codeSuccess {
+	switch code {
+	case codeSuccess:
 		return nil
+	case codeAbandoned:
+		return ErrContext
 	}
 	return &Error{Call: call, Code: code, Name: d.text(d.getErrorName, code), Text: d.text(d.getErrorString, code)}
 }

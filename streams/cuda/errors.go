@@ -43,6 +43,8 @@ const (
 	codeUnsupportedPTX Code = 222
 	codeCompilerOff    Code = 223
 	codeNotReady       Code = 600
+
+	codeAbandoned Code = -1 // of no driver: driverContext.ask did not call it
 )
 
 // Error is a failed call of the driver. Errors of kernels, such as an address

@@ -27,9 +27,15 @@ type event struct {
 	then     []func(error)
 }
 
-// record says that the driver has the event, and the error of the stream there.
+// record says that the driver has the event, and the error of the stream there. An
+// event that has failed meanwhile has no use for it.
 func (e *event) record(raw uintptr, err error) {
 	e.mu.Lock()
+	if e.done {
+		e.mu.Unlock()
+		e.device.events.put(raw)
+		return
+	}
 	e.raw, e.err = raw, err
 	e.announce()
 	watched := len(e.then) > 0
@@ -47,7 +53,7 @@ func (e *event) announce() {
 	}
 }
 
-// fail completes an event that the driver cannot be asked about.
+// fail completes an event that the driver cannot be asked about, or need not be.
 func (e *event) fail(err error) {
 	e.mu.Lock()
 	if e.done {
@@ -63,6 +69,8 @@ func (e *event) finish(err error) {
 		e.err = err
 	}
 	e.done = true
+	e.device.events.put(e.raw)
+	e.raw = 0
 	e.announce()
 	then := e.then
 	e.then = nil
@@ -81,7 +89,7 @@ func (e *event) poll() bool {
 		return e.done
 	}
 	d := e.device
-	code := invoke(d.driver.eventQuery, e.raw)
+	code := d.ask(d.driver.eventQuery, e.raw)
 	if code == codeNotReady {
 		e.mu.Unlock()
 		return false
@@ -103,7 +111,7 @@ func (e *event) waitOn(s *stream) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if !e.done {
-		if err := s.device.driver.check("cuStreamWaitEvent", invoke(s.device.driver.streamWaitEvent, s.raw, e.raw, 0)); err != nil {
+		if err := s.device.driver.check("cuStreamWaitEvent", s.device.ask(s.device.driver.streamWaitEvent, s.raw, e.raw, 0)); err != nil {
 			return err
 		}
 	}
@@ -197,7 +205,7 @@ func (p *eventPool) get() (uintptr, error) {
 	}
 	var raw uintptr
 	const timed = 0
-	err := p.context.driver.check("cuEventCreate", invoke(p.context.driver.eventCreate, uintptr(unsafe.Pointer(&raw)), timed))
+	err := p.context.driver.check("cuEventCreate", p.context.ask(p.context.driver.eventCreate, uintptr(unsafe.Pointer(&raw)), timed))
 	return raw, err
 }
 
@@ -213,7 +221,7 @@ func (p *eventPool) put(raw uintptr) {
 // close destroys the events. The context must be current.
 func (p *eventPool) close() {
 	for _, raw := range p.free {
-		invoke(p.context.driver.eventDestroy, raw)
+		p.context.ask(p.context.driver.eventDestroy, raw)
 	}
 }
 
@@ -241,7 +249,7 @@ func (t *timeline) place(raw uintptr) (at time.Duration, free uintptr, ok bool) 
 		t.anchor = raw
 		return 0, 0, true
 	}
-	if invoke(t.context.driver.eventElapsedTime, uintptr(unsafe.Pointer(&t.elapsed)), t.anchor, raw) != codeSuccess {
+	if t.context.ask(t.context.driver.eventElapsedTime, uintptr(unsafe.Pointer(&t.elapsed)), t.anchor, raw) != codeSuccess {
 		return 0, raw, false
 	}
 	at = t.at + time.Duration(float64(t.elapsed)*float64(time.Millisecond))
@@ -255,6 +263,6 @@ func (t *timeline) place(raw uintptr) (at time.Duration, free uintptr, ok bool) 
 // close destroys the anchor. The context must be current.
 func (t *timeline) close() {
 	if t.anchor != 0 {
-		invoke(t.context.driver.eventDestroy, t.anchor)
+		t.context.ask(t.context.driver.eventDestroy, t.anchor)
 	}
 }

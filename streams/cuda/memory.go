@@ -38,10 +38,10 @@ func (a allocator) Alloc(n int) ([]byte, error) {
 	err := d.do(func() error {
 		name, code := "cuMemAlloc_v2", codeSuccess
 		if a.kind == memstats.Device {
-			code = invoke(d.driver.memAlloc, uintptr(unsafe.Pointer(&p)), uintptr(n))
+			code = d.ask(d.driver.memAlloc, uintptr(unsafe.Pointer(&p)), uintptr(n))
 		} else {
 			name = "cuMemHostAlloc"
-			code = invoke(d.driver.memHostAlloc, uintptr(unsafe.Pointer(&p)), uintptr(n), hostPortable)
+			code = d.ask(d.driver.memHostAlloc, uintptr(unsafe.Pointer(&p)), uintptr(n), hostPortable)
 		}
 		return d.memoryError(a.kind, n, d.driver.check(name, code))
 	})
@@ -73,7 +73,7 @@ func (a allocator) Free(mem []byte) {
 		name, fn = "cuMemFreeHost", d.driver.memFreeHost
 	}
 	// What fails here has failed before: the context is lost, with its memory.
-	_ = d.call(name, func() Code { return invoke(fn, address(mem)) })
+	_ = d.call(name, func() Code { return d.ask(fn, address(mem)) })
 	d.held.Add(-int64(len(mem)))
 }
 
@@ -81,7 +81,7 @@ func (a allocator) Free(mem []byte) {
 // there are.
 func (d *Device) FreeMemory() (free, total int64, err error) {
 	err = d.call("cuMemGetInfo_v2", func() Code {
-		return invoke(d.driver.memGetInfo, uintptr(unsafe.Pointer(&free)), uintptr(unsafe.Pointer(&total)))
+		return d.ask(d.driver.memGetInfo, uintptr(unsafe.Pointer(&free)), uintptr(unsafe.Pointer(&total)))
 	})
 	return free, total, err
 }
@@ -93,7 +93,7 @@ func (d *Device) memoryError(kind memstats.Kind, n int, err error) error {
 		return err
 	}
 	e := &MemoryError{Kind: kind, Asked: int64(n), Err: err}
-	invoke(d.driver.memGetInfo, uintptr(unsafe.Pointer(&e.Free)), uintptr(unsafe.Pointer(&e.Total)))
+	d.ask(d.driver.memGetInfo, uintptr(unsafe.Pointer(&e.Free)), uintptr(unsafe.Pointer(&e.Total)))
 	return e
 }
 

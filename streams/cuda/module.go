@@ -41,7 +41,7 @@ func (d *Device) Load(ptx string) (*Module, error) {
 	values := []uintptr{uintptr(unsafe.Pointer(&log[0])), uintptr(len(log))}
 	m := &Module{device: d}
 	err := d.call("cuModuleLoadDataEx", func() Code {
-		return invoke(d.driver.moduleLoadDataEx, uintptr(unsafe.Pointer(&m.handle)), uintptr(unsafe.Pointer(&text[0])),
+		return d.ask(d.driver.moduleLoadDataEx, uintptr(unsafe.Pointer(&m.handle)), uintptr(unsafe.Pointer(&text[0])),
 			uintptr(len(options)), uintptr(unsafe.Pointer(&options[0])), uintptr(unsafe.Pointer(&values[0])))
 	})
 	if err != nil {
@@ -93,7 +93,7 @@ func (m *Module) Kernel(name string) (*Kernel, error) {
 	k := &Kernel{module: m, name: name}
 	d := m.device
 	err := d.call("cuModuleGetFunction", func() Code {
-		return invoke(d.driver.moduleGetFunction, uintptr(unsafe.Pointer(&k.handle)), m.handle, uintptr(unsafe.Pointer(&text[0])))
+		return d.ask(d.driver.moduleGetFunction, uintptr(unsafe.Pointer(&k.handle)), m.handle, uintptr(unsafe.Pointer(&text[0])))
 	})
 	if err != nil {
 		return nil, fmt.Errorf("cuda: no kernel %q in the module: %w", name, err)

@@ -68,9 +68,9 @@ func (q *Queue) Copy(dst, src []byte) error {
 	}
 	d := q.device.driver
 	// The conversions stand in the calls, where they move what is on a stack.
-	err := d.check("cuMemcpyAsync", invoke(d.memcpyAsync, uintptr(unsafe.Pointer(unsafe.SliceData(dst))), uintptr(unsafe.Pointer(unsafe.SliceData(src))), uintptr(len(dst)), q.handle))
+	err := d.check("cuMemcpyAsync", q.device.ask(d.memcpyAsync, uintptr(unsafe.Pointer(unsafe.SliceData(dst))), uintptr(unsafe.Pointer(unsafe.SliceData(src))), uintptr(len(dst)), q.handle))
 	if err == nil && (q.pageable(dst) || q.pageable(src)) {
-		err = d.check("cuStreamSynchronize", invoke(d.streamSynchronize, q.handle))
+		err = d.check("cuStreamSynchronize", q.device.ask(d.streamSynchronize, q.handle))
 	}
 	runtime.KeepAlive(dst)
 	runtime.KeepAlive(src)
@@ -81,7 +81,7 @@ func (q *Queue) Copy(dst, src []byte) error {
 // the driver knows nothing.
 func (q *Queue) pageable(mem []byte) bool {
 	const memoryType = 2 // CU_POINTER_ATTRIBUTE_MEMORY_TYPE
-	return invoke(q.device.driver.pointerGetAttribute, uintptr(unsafe.Pointer(&q.kind)), memoryType, address(mem)) != codeSuccess
+	return q.device.ask(q.device.driver.pointerGetAttribute, uintptr(unsafe.Pointer(&q.kind)), memoryType, address(mem)) != codeSuccess
 }
 
 // Fill sets all bytes of device memory.
@@ -90,7 +90,7 @@ func (q *Queue) Fill(dst []byte, value byte) error {
 		return nil
 	}
 	d := q.device.driver
-	return d.check("cuMemsetD8Async", invoke(d.memsetD8Async, address(dst), uintptr(value), uintptr(len(dst)), q.handle))
+	return d.check("cuMemsetD8Async", q.device.ask(d.memsetD8Async, address(dst), uintptr(value), uintptr(len(dst)), q.handle))
 }
 
 // Dim is the extent of a grid or of a block of threads.
@@ -127,7 +127,7 @@ func (q *Queue) Launch(k *Kernel, grid, block Dim, shared int, args ...Arg) erro
 	}
 	q.arguments(args)
 	d := q.device.driver
-	code := invoke(d.launchKernel, k.handle,
+	code := q.device.ask(d.launchKernel, k.handle,
 		uintptr(grid.X), uintptr(grid.Y), uintptr(grid.Z), uintptr(block.X), uintptr(block.Y), uintptr(block.Z),
 		uintptr(shared), q.handle, uintptr(unsafe.Pointer(unsafe.SliceData(q.params))), 0)
 	if err := d.check("cuLaunchKernel", code); err != nil {
@@ -163,7 +163,7 @@ func (q *Queue) Alloc(n int) ([]byte, error) {
 		return nil, nil
 	}
 	var p *byte
-	code := invoke(d.driver.memAllocFromPoolAsync, uintptr(unsafe.Pointer(&p)), uintptr(n), d.pool, q.handle)
+	code := d.ask(d.driver.memAllocFromPoolAsync, uintptr(unsafe.Pointer(&p)), uintptr(n), d.pool, q.handle)
 	if err := d.driver.check("cuMemAllocFromPoolAsync", code); err != nil {
 		return nil, d.memoryError(memstats.Device, n, err)
 	}
@@ -184,7 +184,7 @@ func (q *Queue) Free(mem []byte) error {
 		return nil
 	}
 	d.held.Add(-int64(len(mem)))
-	return d.driver.check("cuMemFreeAsync", invoke(d.driver.memFreeAsync, address(mem), q.handle))
+	return d.driver.check("cuMemFreeAsync", d.ask(d.driver.memFreeAsync, address(mem), q.handle))
 }
 
 // reuse is Alloc for drivers without pools. What was freed on this queue can be

@@ -43,7 +43,14 @@ func newStream(d *Device, raw uintptr, own bool) *stream {
 
 func (s *stream) Do(fn func(*streams.Context) error) { s.items.Put(item{do: fn}) }
 
-func (s *stream) Wait(e streams.Event) { s.items.Put(item{wait: e}) }
+func (s *stream) Wait(e streams.Event) {
+	if e == nil {
+		none := &event{device: s.device}
+		none.fail(streams.ErrNoEvent)
+		e = none
+	}
+	s.items.Put(item{wait: e})
+}
 
 func (s *stream) Record() streams.Event {
 	e := &event{device: s.device}
@@ -54,9 +61,10 @@ func (s *stream) Record() streams.Event {
 }
 
 func (s *stream) Hold() streams.Hold {
-	h := &hold{ready: event{device: s.device}, released: serial.MakeOutcome()}
+	h := &hold{ready: event{device: s.device}, passed: event{device: s.device}, released: serial.MakeOutcome()}
 	if !s.items.Put(item{hold: h}) {
 		h.ready.fail(streams.ErrClosed)
+		h.passed.fail(streams.ErrClosed)
 	}
 	return h
 }
@@ -91,6 +99,7 @@ func (s *stream) step(it item) {
 		s.record(&it.hold.ready)
 		s.leave()
 		s.fail(it.hold.released.Wait(context.Background()))
+		s.record(&it.hold.passed)
 	case it.sync != nil:
 		s.drain()
 		if it.sync.Settle(s.err) {
@@ -101,6 +110,9 @@ func (s *stream) step(it item) {
 
 // enter makes the context current, unless it is, and reports whether it is.
 func (s *stream) enter() bool {
+	if s.inside && s.device.gone.Load() {
+		s.leave() // the thread must not keep a context that is none any more
+	}
 	if !s.inside {
 		err := s.device.enter()
 		s.fail(err)
@@ -149,7 +161,7 @@ func (s *stream) record(e *event) {
 	d := s.device
 	raw, err := d.events.get()
 	if err == nil {
-		if err = d.driver.check("cuEventRecord", invoke(d.driver.eventRecord, raw, s.raw)); err != nil {
+		if err = d.driver.check("cuEventRecord", d.ask(d.driver.eventRecord, raw, s.raw)); err != nil {
 			d.events.put(raw)
 		}
 	}
@@ -216,16 +228,23 @@ func (s *stream) end() {
 	}
 	s.queue.free()
 	if inside && s.own {
-		s.fail(s.device.driver.check("cuStreamDestroy_v2", invoke(s.device.driver.streamDestroy, s.raw)))
+		s.fail(s.device.driver.check("cuStreamDestroy_v2", s.device.ask(s.device.driver.streamDestroy, s.raw)))
 	}
 }
 
 // hold is a hold of a stream, which blocks the goroutine that issues.
 type hold struct {
 	ready    event
+	passed   event
 	released serial.Outcome
 }
 
 func (h *hold) Ready() streams.Event { return &h.ready }
 
-func (h *hold) Release(err error) { h.released.Settle(err) }
+func (h *hold) Passed() streams.Event { return &h.passed }
+
+func (h *hold) Release(err error) {
+	if h.released.Settle(err) && err != nil {
+		h.passed.fail(err)
+	}
+}

@@ -31,11 +31,16 @@ func Conform(t *testing.T, open func(t *testing.T) streams.Device) {
 		{"the first error sticks", checkErrors},
 		{"synchronize gives up with its context", checkGivingUp},
 		{"panics become errors", checkPanics},
+		{"nil is no event", checkNoEvent},
 		{"a hold keeps its place", checkHold},
+		{"a hold is passed", checkPassed},
 		{"a context belongs to its stream", checkContext},
 		{"a closed stream has run its work", checkClose},
 		{"devices wait for each other", checkTwoDevices},
 		{"scheduled graphs follow each other", checkSchedule},
+		{"scheduled graphs wait without goroutines", checkScheduled},
+		{"a scheduled graph ends with its context", checkScheduleEnds},
+		{"a graph cannot wait for its own stream", checkOwnStream},
 		{"every plan computes the same", checkPlans},
 	} {
 		t.Run(rule.name, func(t *testing.T) {
@@ -193,6 +198,46 @@ func checkHold(t *testing.T, d streams.Device) {
 	require.Equal(t, []string{"before", "held", "after"}, log)
 }
 
+func checkNoEvent(t *testing.T, d streams.Device) {
+	s := openStreams(t, d, 1)[0]
+	s.Wait(nil)
+	s.Do(does(func() { t.Error("ran before what nobody knows") }))
+	require.Equal(t, streams.ErrNoEvent, s.Record().Wait(t.Context()))
+	require.Equal(t, streams.ErrNoEvent, s.Synchronize(t.Context()))
+	ran := false
+	s.Do(does(func() { ran = true }))
+	require.NoError(t, s.Synchronize(t.Context()))
+	require.True(t, ran)
+	require.NoError(t, s.Close())
+	s.Wait(nil)
+}
+
+func checkPassed(t *testing.T, d streams.Device) {
+	s := openStreams(t, d, 2)
+	first, h := s[0].Hold(), s[0].Hold()
+	require.False(t, h.Passed().Query())
+	h.Release(nil) // it has not been reached
+	require.False(t, h.Passed().Query())
+	first.Release(nil)
+	require.NoError(t, h.Passed().Wait(t.Context()))
+	require.NoError(t, first.Passed().Wait(t.Context()))
+
+	broken := errors.New("broken")
+	first, h = s[0].Hold(), s[0].Hold()
+	calls := make(chan error, 2)
+	h.Passed().Then(func(err error) { calls <- err })
+	s[1].Wait(h.Passed())
+	h.Release(broken)
+	require.Equal(t, broken, <-calls, "there is nothing left to wait for")
+	require.Equal(t, broken, h.Passed().Wait(t.Context()))
+	require.Equal(t, broken, s[1].Synchronize(t.Context()))
+	require.False(t, first.Ready().Query() && first.Passed().Query(), "the stream itself goes on in order")
+	first.Release(nil)
+	require.Equal(t, broken, s[0].Synchronize(t.Context()))
+	require.Empty(t, calls)
+	require.Equal(t, broken, h.Passed().Wait(t.Context()))
+}
+
 func checkContext(t *testing.T, d streams.Device) {
 	s := openStreams(t, d, 2)
 	var first *byte
@@ -268,48 +313,6 @@ func checkTwoDevices(t *testing.T, d streams.Device) {
 	s.Wait(h.Record())
 	require.ErrorIs(t, s.Synchronize(t.Context()), broken)
 	require.ErrorIs(t, h.Synchronize(t.Context()), broken)
-}
-
-func checkSchedule(t *testing.T, d streams.Device) {
-	s := openStreams(t, d, 2)
-	var log []string
-	add := func(text string) { log = append(log, text) }
-	h := s[0].Hold()
-	s[0].Do(does(func() { add("before") }))
-	one := streams.Schedule(t.Context(), s[0], func(ctx context.Context) error {
-		add("one starts")
-		s[1].Do(does(func() { time.Sleep(time.Millisecond); add("work of one") }))
-		if err := s[1].Synchronize(ctx); err != nil { // a decision on the host
-			return err
-		}
-		add("one ends")
-		return nil
-	})
-	two := streams.Schedule(t.Context(), s[0], func(context.Context) error { add("two"); return nil })
-	s[0].Do(does(func() { add("after") }))
-	require.False(t, one.Query())
-	h.Release(nil)
-	require.NoError(t, two.Wait(t.Context()))
-	require.True(t, one.Query())
-	require.NoError(t, s[0].Synchronize(t.Context()))
-	require.Equal(t, []string{"before", "one starts", "work of one", "one ends", "two", "after"}, log)
-
-	broken := errors.New("broken")
-	e := streams.Schedule(t.Context(), s[0], func(context.Context) error { return broken })
-	f := streams.Schedule(t.Context(), s[0], func(context.Context) error { t.Error("ran after a failure"); return nil })
-	require.ErrorIs(t, e.Wait(t.Context()), broken)
-	require.ErrorIs(t, f.Wait(t.Context()), broken)
-	require.ErrorIs(t, s[0].Synchronize(t.Context()), broken)
-
-	for _, fn := range []func(){func() { panic("oh") }, runtime.Goexit} {
-		e := streams.Schedule(t.Context(), s[0], func(context.Context) error { fn(); return nil })
-		var p *streams.PanicError
-		require.ErrorAs(t, e.Wait(t.Context()), &p)
-		require.ErrorAs(t, s[0].Synchronize(t.Context()), &p)
-	}
-	require.NoError(t, s[0].Close())
-	f = streams.Schedule(t.Context(), s[0], func(context.Context) error { t.Error("ran on a closed stream"); return nil })
-	require.ErrorIs(t, f.Wait(t.Context()), streams.ErrClosed)
 }
 
 // checkPlans runs random graphs under every policy. A node is 1 plus the sum of

@@ -2,6 +2,7 @@ package streamtest
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -135,4 +136,28 @@ func TestOtherDevices(t *testing.T) {
 	require.NoError(t, h.Synchronize(t.Context()))
 	_, err = s.Record().Elapsed(h.Record())
 	assert.ErrorIs(t, err, errors.ErrUnsupported)
+}
+
+// TestTwoDevices lets two devices wait for each other again and again.
+func TestTwoDevices(t *testing.T) {
+	d := []*Device{New(1), New(2)}
+	var s [2]streams.Stream
+	for i := range s {
+		var err error
+		s[i], err = d[i].NewStream()
+		require.NoError(t, err)
+		d[i].Start()
+	}
+	var log []int
+	const rounds = 2000
+	for i := range rounds {
+		s[i%2].Do(func(*streams.Context) error { log = append(log, i); return nil })
+		s[(i+1)%2].Wait(s[i%2].Record())
+	}
+	for i := range s {
+		require.NoError(t, s[i].Synchronize(t.Context()))
+		require.NoError(t, d[i].Close())
+	}
+	require.Len(t, log, rounds)
+	require.True(t, slices.IsSorted(log))
 }

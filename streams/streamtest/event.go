@@ -19,24 +19,40 @@ type event struct {
 	then   []func(error)
 }
 
-// complete is called with the lock, which callbacks run without.
-func (e *event) complete(s *stream, err error) {
-	e.done, e.err, e.at, e.clock = true, err, s.now, s.clock.copy()
+// complete completes the event, once, at a place of the stream.
+func (e *event) complete(s *stream, err error) { e.finish(err, s.now, s.clock.copy()) }
+
+// finish is called with the lock, which callbacks run without.
+func (e *event) finish(err error, at time.Duration, c clock) {
+	if e.done {
+		return
+	}
+	d := e.device
+	e.done, e.err, e.at, e.clock = true, err, at, c
 	if len(e.then) == 0 {
 		return
 	}
 	// What a callback issues comes after the event.
-	s.device.host = s.device.host.join(e.clock)
-	s.device.mu.Unlock()
+	d.host = d.host.join(e.clock)
+	d.mu.Unlock()
 	for _, fn := range e.then {
 		fn(err)
 	}
-	s.device.mu.Lock()
+	d.mu.Lock()
 }
 
 // learn tells the host, with the lock held, that e has completed.
 func (e *event) learn() {
 	e.device.host = e.device.host.join(e.clock)
+}
+
+// tell completes an event that no stream of the device does.
+func (e *event) tell(err error) {
+	d := e.device
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	e.finish(err, 0, nil)
+	d.changed.Broadcast()
 }
 
 func (e *event) Query() bool {
@@ -94,12 +110,16 @@ func (e *event) Elapsed(since streams.Event) (time.Duration, error) {
 // hold is guarded by the lock of its device.
 type hold struct {
 	event
+	stream   *stream
+	passed   event
 	released bool
 	err      error
 	clock    clock
 }
 
 func (h *hold) Ready() streams.Event { return &h.event }
+
+func (h *hold) Passed() streams.Event { return &h.passed }
 
 func (h *hold) Release(err error) {
 	d := h.event.device
@@ -110,5 +130,8 @@ func (h *hold) Release(err error) {
 	}
 	d.host[0]++
 	h.released, h.err, h.clock = true, err, d.host.copy()
+	if err != nil {
+		h.passed.finish(err, h.stream.now, d.host.copy())
+	}
 	d.changed.Broadcast()
 }

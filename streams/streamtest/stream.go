@@ -26,8 +26,8 @@ type item struct {
 	op     string
 	host   clock // what the host knew
 	do     func(*streams.Context) error
-	event  *event        // of record, hold (when reached) and synchronize
-	wait   streams.Event // of wait
+	event  *event // of record, hold (when reached) and synchronize
+	wait   *event // of wait
 	hold   *hold
 	result error // of synchronize
 	left   bool  // the caller of Synchronize has gone
@@ -51,10 +51,19 @@ func (s *stream) issue(it *item) bool {
 func (s *stream) Do(fn func(*streams.Context) error) { s.issue(&item{op: "do", do: fn}) }
 
 func (s *stream) Wait(e streams.Event) {
-	s.issue(&item{op: "wait", wait: e})
-	if _, own := e.(*event); !own {
-		e.Then(func(error) { s.device.wake() })
+	if own, ok := e.(*event); ok && own.device == s.device {
+		s.issue(&item{op: "wait", wait: own})
+		return
 	}
+	// Of another device, whose locks must not be taken inside of this one's: what
+	// is waited for here is told by that event.
+	told := &event{device: s.device}
+	s.issue(&item{op: "wait", wait: told})
+	if e == nil {
+		told.tell(streams.ErrNoEvent)
+		return
+	}
+	e.Then(told.tell)
 }
 
 func (s *stream) Record() streams.Event {
@@ -66,9 +75,11 @@ func (s *stream) Record() streams.Event {
 }
 
 func (s *stream) Hold() streams.Hold {
-	h := &hold{event: event{device: s.device}}
+	h := &hold{event: event{device: s.device}, stream: s, passed: event{device: s.device}}
 	if !s.issue(&item{op: "hold", hold: h, event: &h.event}) {
-		h.event.done, h.event.err = true, streams.ErrClosed
+		for _, e := range []*event{&h.event, &h.passed} {
+			e.done, e.err = true, streams.ErrClosed
+		}
 	}
 	return h
 }
@@ -110,13 +121,8 @@ func (s *stream) ready() bool {
 	switch it := s.queue[0]; {
 	case it.hold != nil:
 		return !it.event.done || it.hold.released
-	case it.wait == nil:
-		return true
 	default:
-		if e, own := it.wait.(*event); own {
-			return e.done
-		}
-		return it.wait.Query()
+		return it.wait == nil || it.wait.done
 	}
 }
 
@@ -132,19 +138,16 @@ func (s *stream) step() {
 	case it.do != nil:
 		s.run(it.do)
 	case it.wait != nil:
-		if e, own := it.wait.(*event); own {
-			s.clock = s.clock.join(e.clock)
-			s.now = max(s.now, e.at)
-			s.fail(e.err)
-		} else {
-			s.fail(it.wait.Wait(context.Background()))
-		}
+		s.clock = s.clock.join(it.wait.clock)
+		s.now = max(s.now, it.wait.at)
+		s.fail(it.wait.err)
 	case it.hold != nil && !it.event.done:
 		it.event.complete(s, s.err)
 		return
 	case it.hold != nil:
 		s.clock = s.clock.join(it.hold.clock)
 		s.fail(it.hold.err)
+		it.hold.passed.complete(s, s.err)
 	case op == "synchronize":
 		if !it.left {
 			it.result, s.err = s.err, nil
