@@ -77,9 +77,15 @@ type Op struct {
 // Kernel does an operator's work for one sample at a time. It belongs to one
 // worker.
 type Kernel interface {
-	// Run reads in, which it must not write, and writes out. Out[i] is resized to
-	// the shape of the result before it is written. An error names neither the sample nor the
-	// operator: the pipeline adds both.
+	// Run reads in, which it must not write: others read the same memory, and it may
+	// be the data set itself. Builds with the tag invariants fail the sample of a
+	// kernel that does, with a *WroteInputError.
+	//
+	// Run writes out. Out[i] is resized to the shape of the result before it is
+	// written. An output that was given no memory (Resize, ResizeAs, Lend, CopyFrom, or,
+	// where the declared shape has no -1, Bytes and the typed methods) fails the sample
+	// with a *NotWrittenError, unless Run returns an error itself. An error names neither
+	// the sample nor the operator: the pipeline adds both.
 	Run(c *Sample, in, out []*Tensor) error
 }
 

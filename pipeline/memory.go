@@ -117,7 +117,7 @@ func (w *worker) restore(out []*Tensor) {
 			*t = w.kept[j]
 			t.pool = w.pool
 		} else {
-			t.data = t.row // where the first attempt has left it
+			t.data, t.written = t.row, true // where the first attempt has left it
 		}
 	}
 	w.kept = nil
