@@ -45,6 +45,14 @@ func (v Value) Spec() Spec {
 	return v.g.values[v.id].spec
 }
 
+// Detail returns Op.Detail of the operator that makes v, nil where there is none.
+func (v Value) Detail() any {
+	if v.g == nil {
+		return nil
+	}
+	return v.g.nodes[v.g.values[v.id].node].op.Detail
+}
+
 // Op describes one operator to Graph.Add.
 type Op struct {
 	Name    string  // the name in errors and statistics
@@ -70,7 +78,8 @@ type Op struct {
 	// that decides what the operator makes of its inputs, as text in UTF-8.
 	Config string
 
-	// Detail is a fused operator's private description for further fusing.
+	// Detail is an operator's private description, for fusing it and for the operators
+	// behind it; see Value.Detail.
 	Detail any
 }
 
