@@ -92,6 +92,9 @@ func (g *Graph) AddBatch(op BatchOp) []Value {
 		if !spec.Dense() {
 			g.Fail(op.Name, fmt.Errorf("output %d is %s; a batch needs samples of one known shape", i, spec))
 		}
+		if !spec.countable() {
+			g.Fail(op.Name, fmt.Errorf("output %d is %s; an int must hold the number of its bytes", i, spec))
+		}
 		vs[i] = g.newValue(spec, len(g.nodes))
 		g.values[vs[i].id].batch = true
 		n.out = append(n.out, vs[i].id)

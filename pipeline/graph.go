@@ -195,6 +195,10 @@ func (g *Graph) add(n node) []Value {
 			g.Fail(n.op.Name, fmt.Errorf("output %d has %d dimensions, at most %d are possible", i, len(spec.Shape), MaxDims))
 			return make([]Value, len(n.op.Outputs))
 		}
+		if !spec.countable() {
+			g.Fail(n.op.Name, fmt.Errorf("output %d is %s; an int must hold the number of its bytes", i, spec))
+			return make([]Value, len(n.op.Outputs))
+		}
 		vs[i] = g.newValue(spec, len(g.nodes))
 		n.out = append(n.out, vs[i].id)
 	}
