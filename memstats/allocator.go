@@ -52,15 +52,12 @@ type Allocator interface {
 // Heap is the Allocator of Go memory, the default for host memory.
 type Heap struct{}
 
-// addressable is the size of a process's memory on the 64-bit systems that Go knows.
-const addressable = 1 << 47
-
 // Alloc returns zero bytes. They are always on the heap: a slab of constant
 // size could otherwise stay on a stack, and its address would not survive the
-// stack's growth.
+// stack's growth. What the machine has no room for is a *MachineError.
 func (Heap) Alloc(n int) ([]byte, error) {
-	if uint64(n) >= addressable {
-		return nil, fmt.Errorf("memstats: %d bytes are more than a process can have", n)
+	if err := Room(int64(n)); err != nil {
+		return nil, err
 	}
 	raw := make([]byte, n+Align)
 	skip := int(-uintptr(unsafe.Pointer(unsafe.SliceData(raw))) & (Align - 1))

@@ -232,11 +232,6 @@ func TestPoolsThatCannotBe(t *testing.T) {
 	require.ErrorContains(t, err, "host buffer growth factor is 0.5")
 }
 
-func TestMoreThanAProcessCanHave(t *testing.T) {
-	_, err := Heap{}.Alloc(math.MaxInt)
-	require.ErrorContains(t, err, "more than a process can have")
-}
-
 func TestAFailedAllocationLeavesNothing(t *testing.T) {
 	broken := errors.New("out of device memory")
 	a := &arena{}

@@ -36,10 +36,13 @@ type BatchOp struct {
 
 // BatchKernel does an operator's work for one batch at a time.
 type BatchKernel interface {
-	// Run reads in and writes out, for all rows; rows that are not valid are
-	// zero and may be left out. The context is that of the operator's stream,
-	// nil for one on the host. An output in the memory of a device must be zero
-	// in rows that are not valid: nobody else can clear them.
+	// Run reads in, which it must not write, and writes out, which holds anything, for
+	// all rows; rows that are not valid are zero and may be left out. A valid row of
+	// 16 bytes or more that an operator on the host leaves as it was, or an output of
+	// shorter rows that it does not write at all, ends the run with a
+	// *NotWrittenError. The context is that of the operator's stream, nil for one on
+	// the host. An output in the memory of a device must be zero in rows that are not
+	// valid: nobody else can clear them.
 	Run(c *streams.Context, in, out []BatchTensor) error
 }
 
@@ -88,6 +91,9 @@ func (g *Graph) AddBatch(op BatchOp) []Value {
 	for i, spec := range op.Outputs {
 		if !spec.Dense() {
 			g.Fail(op.Name, fmt.Errorf("output %d is %s; a batch needs samples of one known shape", i, spec))
+		}
+		if !spec.countable() {
+			g.Fail(op.Name, fmt.Errorf("output %d is %s; an int must hold the number of its bytes", i, spec))
 		}
 		vs[i] = g.newValue(spec, len(g.nodes))
 		g.values[vs[i].id].batch = true
@@ -180,7 +186,7 @@ func (r *hostRegion) batchKernel(i int) (executor.KernelFunc, error) {
 					r.watch.called(sc, b.slot, i)
 				}
 				began := now()
-				err := kernel.Run(sc, w.in, w.out)
+				err := runBatch(kernel, n.op.Backend == executor.Host, sc, w.in, w.out)
 				counts.done(b, w.out, began, err)
 				return err
 			}
@@ -191,6 +197,22 @@ func (r *hostRegion) batchKernel(i int) (executor.KernelFunc, error) {
 		c.Issue(w.issue)
 		return nil
 	}, nil
+}
+
+// runBatch runs a kernel. Of one on the host it checks that all was written.
+func runBatch(k BatchKernel, host bool, c *streams.Context, in, out []BatchTensor) error {
+	if !host {
+		return k.Run(c, in, out)
+	}
+	putMarks(out)
+	sums := sumsOf(in)
+	if err := k.Run(c, in, out); err != nil {
+		return err
+	}
+	if err := sums.changed(in); err != nil {
+		return err
+	}
+	return unmarked(out)
 }
 
 // settle ends the work of operators for whole batches: rows that are not valid

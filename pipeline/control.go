@@ -1,6 +1,9 @@
 package pipeline
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Control flow inside the sample region: the operators of branches and loops
 // stand in the same list as all others, and control nodes among them say where
@@ -141,12 +144,12 @@ func (g *Graph) While(vars []Value, cond func(vars []Value) Value, body func(var
 	}
 	begin := g.control(name, enter, nil, nil)
 	again := g.control(name, iterate, nil, nil)
-	pred, ok := g.inside(name, func() []Value { return []Value{cond(cur)} })
+	pred, ok := g.inside(name, func() []Value { return []Value{cond(slices.Clone(cur))} })
 	if !ok {
 		return make([]Value, len(vars))
 	}
 	branch := g.control(name, test, pred, nil)
-	next, ok := g.inside(name, func() []Value { return body(cur) })
+	next, ok := g.inside(name, func() []Value { return slices.Clone(body(slices.Clone(cur))) })
 	if !ok {
 		return make([]Value, len(vars))
 	}
@@ -160,11 +163,28 @@ func (g *Graph) While(vars []Value, cond func(vars []Value) Value, body func(var
 			return make([]Value, len(vars))
 		}
 	}
+	parts := g.apart(name, cur, next)
 	back := g.control(name, move, next, g.nodes[first].out)
 	end := g.control(name, leave, nil, nil)
 	g.nodes[back].target, g.nodes[branch].target = again, end
-	g.belong(first, begin, again, branch, back, end)
+	g.belong(append(parts, first, begin, again, branch, back, end)...)
 	return cur
+}
+
+// apart makes the next values of a loop's variables independent of each other: one
+// that is another variable as it was is copied before that one changes, so that a
+// body may exchange variables. It returns the nodes that copy.
+func (g *Graph) apart(name string, cur, next []Value) (nodes []int) {
+	for i, v := range next {
+		if v == cur[i] || !slices.Contains(cur, v) {
+			continue
+		}
+		n := g.control(name, move, []Value{v}, nil)
+		next[i] = g.newValue(v.Spec(), n)
+		g.nodes[n].out = []int{next[i].id}
+		nodes = append(nodes, n)
+	}
+	return nodes
 }
 
 // Varying returns v as a value whose extents may differ from sample to sample.

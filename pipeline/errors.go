@@ -95,3 +95,17 @@ type ShapeError struct {
 func (e *ShapeError) Error() string {
 	return fmt.Sprintf("shape %v, the output was declared %v", e.Got, e.Want)
 }
+
+// NotWrittenError is an output that an operator or reader has not written, although it
+// returned no error. It fails the sample, or, of an operator for whole batches, the run.
+type NotWrittenError struct {
+	Output int // its number
+	Row    int // of an operator for whole batches, the row; -1 where that wrote no row, and for single samples
+}
+
+func (e *NotWrittenError) Error() string {
+	if e.Row >= 0 {
+		return fmt.Sprintf("output %d was not written in row %d; all rows that are valid must be", e.Output, e.Row)
+	}
+	return fmt.Sprintf("output %d was not written; call Resize and fill it, or return an error", e.Output)
+}

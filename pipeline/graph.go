@@ -45,6 +45,14 @@ func (v Value) Spec() Spec {
 	return v.g.values[v.id].spec
 }
 
+// Detail returns Op.Detail of the operator that makes v, nil where there is none.
+func (v Value) Detail() any {
+	if v.g == nil {
+		return nil
+	}
+	return v.g.nodes[v.g.values[v.id].node].op.Detail
+}
+
 // Op describes one operator to Graph.Add.
 type Op struct {
 	Name    string  // the name in errors and statistics
@@ -70,16 +78,23 @@ type Op struct {
 	// that decides what the operator makes of its inputs, as text in UTF-8.
 	Config string
 
-	// Detail is a fused operator's private description for further fusing.
+	// Detail is an operator's private description, for fusing it and for the operators
+	// behind it; see Value.Detail.
 	Detail any
 }
 
 // Kernel does an operator's work for one sample at a time. It belongs to one
 // worker.
 type Kernel interface {
-	// Run reads in, which it must not write, and writes out. Out[i] is resized to
-	// the shape of the result before it is written. An error names neither the sample nor the
-	// operator: the pipeline adds both.
+	// Run reads in, which it must not write: others read the same memory, and it may
+	// be the data set itself. Builds with the tag invariants fail the sample of a
+	// kernel that does, with a *WroteInputError.
+	//
+	// Run writes out. Out[i] is resized to the shape of the result before it is
+	// written. An output that was given no memory (Resize, ResizeAs, Lend, CopyFrom, or,
+	// where the declared shape has no -1, Bytes and the typed methods) fails the sample
+	// with a *NotWrittenError, unless Run returns an error itself. An error names neither
+	// the sample nor the operator: the pipeline adds both.
 	Run(c *Sample, in, out []*Tensor) error
 }
 
@@ -178,6 +193,10 @@ func (g *Graph) add(n node) []Value {
 	for i, spec := range n.op.Outputs {
 		if len(spec.Shape) > MaxDims {
 			g.Fail(n.op.Name, fmt.Errorf("output %d has %d dimensions, at most %d are possible", i, len(spec.Shape), MaxDims))
+			return make([]Value, len(n.op.Outputs))
+		}
+		if !spec.countable() {
+			g.Fail(n.op.Name, fmt.Errorf("output %d is %s; an int must hold the number of its bytes", i, spec))
 			return make([]Value, len(n.op.Outputs))
 		}
 		vs[i] = g.newValue(spec, len(g.nodes))

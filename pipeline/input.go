@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"errors"
 	"fmt"
 	"iter"
 	"sync"
@@ -105,7 +104,8 @@ func (p *Pipeline) input() *input {
 
 // FeedInput gives an input the data for one more run: rows samples, at most
 // BatchSize, the others being not valid. Fill is called for each of them before
-// FeedInput returns, with a tensor per output to Resize and write. The data lie
+// FeedInput returns, with a tensor per output to Resize and write; one that it does not
+// write is an error. The data lie
 // beside the pipeline's memory until they are read, at most one copy for each
 // run that is fed ahead.
 func (p *Pipeline) FeedInput(name string, rows int, fill func(row int, out []*Tensor) error) error {
@@ -126,13 +126,12 @@ func (p *Pipeline) FeedInput(name string, rows int, fill func(row int, out []*Te
 		for i := range out {
 			out[i] = &f.rows[row][i]
 		}
+		begin(out)
 		if err := fill(row, out); err != nil {
 			return fmt.Errorf("pipeline: input %q, row %d: %w", in.name, row, err)
 		}
-		for i, t := range out {
-			if err := fits(t, &in.outputs[i]); err != nil {
-				return fmt.Errorf("pipeline: input %q, row %d, output %d: %w", in.name, row, i, err)
-			}
+		if err := unwritten(out); err != nil {
+			return fmt.Errorf("pipeline: input %q, row %d: %w", in.name, row, err)
 		}
 	}
 	in.mu.Lock()
@@ -154,32 +153,10 @@ func (in *input) blank(rows int) *fed {
 		row := make([]Tensor, len(in.outputs))
 		for i := range row {
 			row[i].pool = &in.pool
+			row[i].declare(&in.outputs[i])
 		}
 		f.rows = append(f.rows, row)
 	}
 	f.rows = f.rows[:rows]
-	for _, row := range f.rows {
-		for i, spec := range in.outputs {
-			row[i].dtype, row[i].layout, row[i].data = spec.DType, spec.Layout, nil
-		}
-	}
 	return f
-}
-
-// fits checks a sample against what was declared.
-func fits(t *Tensor, spec *Spec) error {
-	if t.data == nil && t.Len() > 0 {
-		return errors.New("nothing was written; call Resize")
-	}
-	ok := len(t.Shape()) == len(spec.Shape)
-	for i := 0; ok && i < len(spec.Shape); i++ {
-		ok = spec.Shape[i] < 0 || spec.Shape[i] == t.Shape()[i]
-	}
-	if !ok {
-		return &ShapeError{Got: append([]int(nil), t.Shape()...), Want: spec.Shape}
-	}
-	if spec.DType != 0 && t.dtype != spec.DType {
-		return fmt.Errorf("%s elements, the input was declared %s", t.dtype, spec.DType)
-	}
-	return nil
 }

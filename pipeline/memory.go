@@ -17,7 +17,8 @@ type Releaser interface {
 // Reserve says that the kernel is about to hold n bytes in all beside the
 // tensors, from now on and beyond this sample. They count as the pipeline's
 // memory, and under Options.MemoryBudget Reserve waits until they fit. Its error is
-// to be returned from Run; nothing may be allocated then. Kernels that reserve
+// to be returned from Run; nothing may be allocated then. More than the machine has is
+// an error as well. Kernels that reserve
 // anything must be Releasers.
 func (c *Sample) Reserve(n int64) error {
 	if c.worker == nil {
@@ -30,6 +31,9 @@ func (w *worker) reserve(n int64) error {
 	s := &w.steps[w.at]
 	switch more := n - s.beside; {
 	case more > 0:
+		if err := memstats.Room(more); err != nil {
+			return err
+		}
 		if err := w.pool.Take(more); err != nil {
 			return err
 		}
@@ -117,7 +121,7 @@ func (w *worker) restore(out []*Tensor) {
 			*t = w.kept[j]
 			t.pool = w.pool
 		} else {
-			t.data = t.row // where the first attempt has left it
+			t.data, t.written = t.row, true // where the first attempt has left it
 		}
 	}
 	w.kept = nil

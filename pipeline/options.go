@@ -13,7 +13,7 @@ import (
 
 // Options configures a pipeline. Only BatchSize has no default.
 type Options struct {
-	BatchSize     int    // samples in a batch; at least 1
+	BatchSize     int    // samples in a batch; at least 1. What the machine cannot hold is an error of New
 	Workers       int    // goroutines that make samples; default GOMAXPROCS
 	PrefetchDepth int    // batches made ahead of the one in use; default 2, or HostPrefetchDepth + 1 + DevicePrefetchDepth
 	Seed          uint64 // of shuffling and random operators; default 0

@@ -60,7 +60,7 @@ func New(o Options, define func(*Graph)) (*Pipeline, error) {
 	p := &Pipeline{opt: o, readers: g.readers, values: g.values, outputs: g.outputs, fingerprint: g.fingerprint()}
 	prune(g)
 	fuse(g)
-	p.grain = min(16, max(1, o.BatchSize/(4*p.maxWorkers())))
+	p.grain = min(16, max(1, o.BatchSize/4/p.maxWorkers()))
 	p.shown = len(p.outputs)
 	p.takeBatchOps(g)
 	p.nodes = alive(g)
@@ -70,7 +70,7 @@ func New(o Options, define func(*Graph)) (*Pipeline, error) {
 	if slices.ContainsFunc(p.readers, func(r *Reader) bool { return r.Source == nil }) {
 		p.grain = 1
 	}
-	for _, check := range []func() error{p.checkFingerprint, p.checkDepths, p.placeOutputs, p.checkBudgets} {
+	for _, check := range []func() error{p.checkFingerprint, p.checkDepths, p.placeOutputs, p.checkMachine, p.checkBudgets} {
 		if err := check(); err != nil {
 			return nil, err
 		}

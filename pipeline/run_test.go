@@ -227,7 +227,7 @@ func TestFeedInput(t *testing.T) {
 	require.ErrorContains(t, p.FeedInput("data", 4, nil), `4 rows for input "data"; 1 … 3 make a batch`)
 	broken := errors.New("no more data")
 	require.ErrorIs(t, p.FeedInput("data", 1, func(int, []*Tensor) error { return broken }), broken)
-	require.ErrorContains(t, p.FeedInput("data", 1, func(int, []*Tensor) error { return nil }), "nothing was written; call Resize")
+	require.ErrorContains(t, p.FeedInput("data", 1, func(int, []*Tensor) error { return nil }), "output 0 was not written; call Resize and fill it")
 	var shape *ShapeError
 	require.ErrorAs(t, p.FeedInput("data", 1, func(_ int, out []*Tensor) error { _, err := out[0].Resize(5); return err }), &shape)
 	require.ErrorContains(t, bareOne(t, Options{BatchSize: 1}, 1).FeedInput("", 1, nil), "has a source of its own")

@@ -162,9 +162,9 @@ func (p *Pipeline) denseBytes() (host, device int64) {
 	for i, o := range p.outputs {
 		n := p.denseBytesOf(i)
 		if o.kind == memstats.Device {
-			device += n
+			device = addCapped(device, n)
 		} else {
-			host += n
+			host = addCapped(host, n)
 		}
 	}
 	return host, device
@@ -175,7 +175,7 @@ func (p *Pipeline) denseBytesOf(output int) int64 {
 	if !o.spec.Dense() || !p.ownsMemory(output) {
 		return 0
 	}
-	return int64(p.slabCount(p.partOf(output))) * int64(p.opt.BatchSize) * int64(o.spec.rowBytes())
+	return mulCapped(mulCapped(int64(p.slabCount(p.partOf(output))), int64(p.opt.BatchSize)), int64(o.spec.rowBytes()))
 }
 
 // checkBudgets refuses a budget that the dense outputs do not fit into, naming the
@@ -195,11 +195,11 @@ func (p *Pipeline) checkBudgets() error {
 			l = &limits[1]
 		}
 		n := p.denseBytesOf(i)
-		if l.budget > 0 && l.used+n > l.budget {
+		if l.budget > 0 && addCapped(l.used, n) > l.budget {
 			return &BuildError{Op: p.maker(i), Err: fmt.Errorf("the dense outputs of all batches in flight count against %s: %w",
 				l.option, &memstats.BudgetError{Need: l.all - l.used, Used: l.used, Limit: l.budget})}
 		}
-		l.used += n
+		l.used = addCapped(l.used, n)
 	}
 	return nil
 }

@@ -20,7 +20,8 @@ type Source interface {
 	// Meta describes the data set.
 	Meta() Meta
 	// Read puts sample index, 0 ≤ index < Len, into out: one tensor per
-	// output, of the type that was declared.
+	// output, of the type and shape that were declared. One that it does not write
+	// fails the sample with a *NotWrittenError, as in Kernel.Run.
 	Read(ctx context.Context, index int64, out []*Tensor) error
 	// Describe names a sample for error messages: a path, where there is one.
 	Describe(index int64) string
@@ -33,8 +34,8 @@ type Sequence interface {
 	Outputs() []Spec
 	Meta() Meta
 	// Samples returns an iterator over one epoch. Each yielded function puts
-	// its sample into out; it is called once, before the next one is asked
-	// for. An error ends the epoch.
+	// its sample into out, as Source.Read does; it is called once, before the next one
+	// is asked for. An error ends the epoch.
 	Samples() iter.Seq2[func(out []*Tensor) error, error]
 	Describe(index int64) string
 }

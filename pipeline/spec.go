@@ -27,6 +27,15 @@ func (s Spec) Dense() bool {
 	return s.DType.valid()
 }
 
+// countable reports whether an int holds the bytes of a sample, where they are known.
+func (s Spec) countable() bool {
+	if !s.Dense() {
+		return true
+	}
+	_, ok := sizeOf(s.Shape, s.DType.Size())
+	return ok
+}
+
 // rowBytes returns the bytes of a sample of a dense spec.
 func (s Spec) rowBytes() int { return elements(s.Shape) * s.DType.Size() }
 

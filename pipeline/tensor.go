@@ -15,20 +15,26 @@ const MaxDims = 6
 // order. It belongs to the pipeline and is valid while the operator that got it
 // runs; its memory is used again for the next sample.
 type Tensor struct {
-	dtype  DType
-	layout Layout
-	ndim   int
-	dims   [MaxDims]int
-	data   []byte
+	dtype   DType
+	dense   bool // it has the declared shape and no other
+	written bool // by the operator or reader that makes it, for this sample
+	changed bool // the next sample begins with a reset
+	lent    bool // data is a reader's, to be read only
+	fit     bool // the next request may shrink the memory
+	taken   bool // of a ragged row: its memory is in use
+	ndim    int
+	dims    [MaxDims]int
+	layout  Layout
+	data    []byte
+
+	spec    *Spec // what was declared of it; nil where nothing was
+	bytes   int   // where it is dense
+	refused error // why its last request for memory was refused, or nil
 
 	row  []byte          // the row of a dense output that the data must fill, or nil
-	lent bool            // data is a reader's, to be read only
 	buf  memstats.Buffer // own memory where there is no row
 	pool *memstats.Pool
-	fit  bool // the next request may shrink the memory
-
-	free  *batchOutput // where the next request may find memory that fits better, or nil
-	taken bool         // of a ragged row: its memory is in use
+	free *batchOutput // where the next request may find memory that fits better, or nil
 }
 
 // DType returns the type of the elements.
@@ -44,48 +50,71 @@ func (t *Tensor) Shape() []int { return t.dims[:t.ndim] }
 // Len returns the number of elements.
 func (t *Tensor) Len() int { return elements(t.Shape()) }
 
-// Bytes returns the elements' memory.
-func (t *Tensor) Bytes() []byte { return t.data }
+// Bytes returns the elements' memory. An output of a declared shape without -1 gets
+// that shape with it, if it has not been resized yet; another output has no memory
+// before Resize.
+func (t *Tensor) Bytes() []byte {
+	if !t.written {
+		t.open()
+	}
+	return t.data
+}
 
 // SetLayout names the dimensions.
-func (t *Tensor) SetLayout(l Layout) { t.layout = l }
+func (t *Tensor) SetLayout(l Layout) {
+	if l != t.layout {
+		t.layout, t.changed = l, true
+	}
+}
 
 // Resize gives the tensor its shape and returns its memory for the elements,
-// which hold anything. A tensor that is a row of a dense output must keep the
-// shape that was declared: another one is an error that names both.
+// which hold anything. An output keeps to what was declared of it: another shape is a
+// *ShapeError. Negative dimensions are an error too, and so are more bytes than an int
+// counts or the machine has. An operator or reader whose last request was refused
+// fails its sample with that error, even if it drops it.
 func (t *Tensor) Resize(shape ...int) ([]byte, error) {
-	if len(shape) > MaxDims {
-		return nil, fmt.Errorf("%d dimensions, at most %d are possible", len(shape), MaxDims)
-	}
-	n := elements(shape) * t.dtype.Size()
-	if t.row != nil {
-		if !slices.Equal(shape, t.Shape()) {
-			return nil, &ShapeError{Got: append([]int(nil), shape...), Want: append([]int(nil), t.Shape()...)}
+	n := t.bytes
+	if !t.dense || !slices.Equal(shape, t.Shape()) {
+		var err error
+		if n, err = t.size(shape); err != nil {
+			return nil, t.refuse(err)
 		}
-		t.data = t.row
-		return t.data, nil
+		t.ndim = copy(t.dims[:], shape)
 	}
-	t.ndim = copy(t.dims[:], shape)
-	var err error
-	t.data, err = t.memory(n)
+	if t.row != nil {
+		t.data = t.row
+	} else {
+		var err error
+		if t.data, err = t.memory(n); err != nil {
+			return nil, t.refuse(err)
+		}
+	}
 	t.lent = false
-	return t.data, err
+	t.fill()
+	return t.data, nil
 }
 
 // Lend is Resize for a reader whose sample is in memory already: the tensor shows
 // mem, which operators only read and which must not change, instead of a copy.
 // Where the sample is an output of the pipeline, it is copied all the same.
 func (t *Tensor) Lend(mem []byte, shape ...int) error {
-	if n := elements(shape) * t.dtype.Size(); n != len(mem) {
-		return fmt.Errorf("%d bytes for shape %v of %s", len(mem), append([]int(nil), shape...), t.dtype)
+	if !t.dense || t.bytes != len(mem) || !slices.Equal(shape, t.Shape()) {
+		n, err := t.size(shape)
+		if err == nil && n != len(mem) {
+			err = fmt.Errorf("%d bytes for shape %v of %s", len(mem), slices.Clone(shape), t.dtype)
+		}
+		if err != nil {
+			return t.refuse(err)
+		}
+		t.ndim = copy(t.dims[:], shape)
 	}
 	if t.row != nil {
-		dst, err := t.Resize(shape...)
-		copy(dst, mem)
-		return err
+		copy(t.row, mem)
+		t.data = t.row
+	} else {
+		t.data, t.lent = mem, true
 	}
-	t.ndim = copy(t.dims[:], shape)
-	t.data, t.lent = mem, true
+	t.written = true
 	return nil
 }
 
@@ -119,8 +148,8 @@ func (t *Tensor) own() error {
 // ResizeAs is Resize for a tensor whose type is not known when the pipeline is
 // built.
 func (t *Tensor) ResizeAs(dt DType, shape ...int) ([]byte, error) {
-	if t.row != nil && dt != t.dtype {
-		return nil, fmt.Errorf("%s elements, the output was declared %s", dt, t.dtype)
+	if t.spec != nil && t.spec.DType != 0 && dt != t.spec.DType {
+		return nil, t.refuse(fmt.Errorf("%s elements, the output was declared %s", dt, t.spec.DType))
 	}
 	t.dtype = dt
 	return t.Resize(shape...)
@@ -160,15 +189,26 @@ func (t *Tensor) Int64s() []int64     { return View[int64](t.typed(Int64)) }
 func (t *Tensor) Uint8s() []uint8     { return t.typed(Uint8) }
 
 func (t *Tensor) typed(want DType) []byte {
+	if !t.written || t.dtype != want {
+		t.untyped(want)
+	}
+	return t.data
+}
+
+// untyped is what typed does of the unusual.
+func (t *Tensor) untyped(want DType) {
 	if t.dtype != want {
 		panic(fmt.Sprintf("pipeline: the tensor is %s, not %s", t.dtype, want))
 	}
-	return t.data
+	t.open()
 }
 
 // Scalar returns the only element of the tensor as a float64; Bool counts as 0
 // or 1.
 func (t *Tensor) Scalar() (float64, error) {
+	if err := t.readable(); err != nil {
+		return 0, err
+	}
 	if t.Len() != 1 || t.dtype == Float16 || !t.dtype.valid() {
 		return 0, fmt.Errorf("one number is wanted, got %s of shape %v", t.dtype, t.Shape())
 	}
@@ -198,20 +238,22 @@ func (t *Tensor) Scalar() (float64, error) {
 
 // CopyFrom makes t hold what src holds.
 func (t *Tensor) CopyFrom(src *Tensor) error {
+	if err := src.readable(); err != nil {
+		return err
+	}
 	mem, err := t.ResizeAs(src.dtype, src.Shape()...)
 	if err != nil {
 		return err
 	}
 	copy(mem, src.data)
-	t.layout = src.layout
+	t.SetLayout(src.layout)
 	return nil
 }
 
 // bindRow makes t a row of a dense output of the declared spec.
 func (t *Tensor) bindRow(row []byte, spec *Spec) {
-	t.row, t.data, t.lent = row, row, false
-	t.dtype, t.layout = spec.DType, spec.Layout
-	t.ndim = copy(t.dims[:], spec.Shape)
+	t.declare(spec)
+	t.row, t.data, t.written = row, row, true
 }
 
 func elements(shape []int) int {

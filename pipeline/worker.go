@@ -40,8 +40,7 @@ func (p *Pipeline) newWorker(number int) (*worker, error) {
 	w := &worker{p: p, use: p.newMemoryUse(), tensors: make([]Tensor, len(p.values))}
 	w.rec = newRecorder(p, number, &w.at)
 	for i := range w.tensors {
-		w.tensors[i].layout = p.values[i].spec.Layout
-		w.tensors[i].dtype = p.values[i].spec.DType
+		w.tensors[i].declare(&p.values[i].spec)
 	}
 	for _, n := range p.nodes {
 		s := step{reader: n.reader, kind: n.kind, target: n.target}
@@ -76,7 +75,7 @@ func (w *worker) run(ctx context.Context, b *Batch, row int, plan [][]int64, seq
 		o := &p.outputs[i]
 		t := &w.tensors[o.value]
 		if b.outs[i].alias == i && b.outs[i].dense != nil && !p.batchMade(i) {
-			t.bindRow(b.outs[i].row(row), &o.spec)
+			t.row = b.outs[i].row(row)
 		}
 		if b.outs[i].alias == i && b.outs[i].ragged != nil {
 			w.choose(t, &b.outs[i])
@@ -85,7 +84,9 @@ func (w *worker) run(ctx context.Context, b *Batch, row int, plan [][]int64, seq
 	w.at = 0
 	defer func() {
 		if v := recover(); v != nil {
-			err = &PanicError{Value: v, Stack: debug.Stack()}
+			if err = refusal(w.steps[w.at].out); err == nil { // else it comes of the memory that was refused
+				err = &PanicError{Value: v, Stack: debug.Stack()}
+			}
 			if w.rec.timing {
 				w.rec.done(nil, err)
 			}
@@ -97,18 +98,24 @@ func (w *worker) run(ctx context.Context, b *Batch, row int, plan [][]int64, seq
 	for i := 0; i < len(w.steps); i++ {
 		w.at = i
 		s := &w.steps[i]
-		switch {
-		case s.kernel != nil:
-			err = s.kernel.Run(&w.sample, s.in, s.out)
-		case s.kind != noControl:
+		if s.kind != noControl {
 			var jump bool
 			if jump, err = w.control(s); jump {
 				i = s.target - 1
 			}
-		case seqs[s.reader] != nil:
-			err = w.next(seqs[s.reader], b.seq*int64(p.opt.BatchSize)+int64(row), s.out)
-		default:
-			err = w.read(ctx, s, plan[s.reader][row])
+		} else {
+			begin(s.out)
+			switch {
+			case s.kernel != nil:
+				err = w.apply(s)
+			case seqs[s.reader] != nil:
+				err = w.next(seqs[s.reader], b.seq*int64(p.opt.BatchSize)+int64(row), s.out)
+			default:
+				err = w.read(ctx, s, plan[s.reader][row])
+			}
+			if err == nil && !written(s.out) {
+				err = unwritten(s.out)
+			}
 		}
 		if w.rec.timing {
 			w.rec.done(s.out, err)
@@ -163,6 +170,9 @@ func (w *worker) control(s *step) (jump bool, err error) {
 		return x == 0, err
 	case move:
 		for i, t := range s.in {
+			if s.out[i] == t { // a variable that a loop leaves as it is
+				continue
+			}
 			if err := s.out[i].CopyFrom(t); err != nil {
 				return false, err
 			}
@@ -201,11 +211,6 @@ func (w *worker) deliver(b *Batch, row int) error {
 				return err
 			}
 			o.deliver(row, t)
-			t.dtype = w.p.outputs[i].spec.DType
-		default:
-			if len(t.data) != len(o.row(row)) {
-				return &ShapeError{Got: append([]int(nil), t.Shape()...), Want: w.p.outputs[i].spec.Shape}
-			}
 		}
 	}
 	return nil

@@ -52,6 +52,8 @@ func TestApply(t *testing.T) {
 	require.Equal(t, one("float32", []int{1, 1, 1}, "CHW", 3.), byID["first"].Output)
 	require.Equal(t, one("float32", []int{1, 3, 1}, "HWC", 300., 1., 300.), byID["crop casts"].Output)
 	require.Equal(t, one("float32", []int{2}, "", -1., 0.), byID["batch of one"].Output)
+	require.Equal(t, one("float32", []int{1, 1, 2}, "CHW", 2., 1018.), byID["meant"].Output)
+	require.Equal(t, one("float32", []int{2}, "", 2., 1018.), byID["meant too"].Output)
 	require.Equal(t, one("float32", []int{2}, "", 0., 1.), byID["one label"].Output)
 	require.Equal(t, one("float32", []int{1, 2}, "", 0., 1.), byID["last axis"].Output)
 	for id, want := range map[string]string{
@@ -81,7 +83,7 @@ func TestApply(t *testing.T) {
 	}
 	require.True(t, byID["unsupported"].Unsupported)
 	require.Empty(t, byID["unsupported"].Error)
-	require.Len(t, byID, 11)
+	require.Len(t, byID, 13)
 }
 
 func TestApplyOneEntry(t *testing.T) {

@@ -38,11 +38,12 @@ var applyOps = map[string]applyOp{
 		return ops.Flip(g, v, ops.FlipOptions{Horizontal: a.value("horizontal"), Vertical: a.value("vertical")})
 	},
 	"crop_mirror_normalize": func(g *pipeline.Graph, v pipeline.Value, a *applyArgs) pipeline.Value {
-		return ops.CropMirrorNormalize(g, v, ops.CropMirrorNormalizeOptions{
+		o := ops.CropMirrorNormalizeOptions{
 			CropOptions: a.crop(), Mirror: a.value("mirror"), Mean: a.numbers("mean"), Std: a.numbers("std"),
 			Scale: a.scale(), Shift: a.number("shift", 0), DType: a.dtype(),
 			Layout: pipeline.Layout(a.text("output_layout")), PadOutput: a.yes("pad_output", false),
-		})
+		}
+		return ops.CropMirrorNormalize(g, literal(g, v, o.Std), o)
 	},
 	"normalize": func(g *pipeline.Graph, v pipeline.Value, a *applyArgs) pipeline.Value {
 		o := ops.NormalizeOptions{
@@ -53,7 +54,7 @@ var applyOps = map[string]applyOp{
 		for _, x := range a.numbers("axes") {
 			o.Axes = append(o.Axes, int(x))
 		}
-		return ops.Normalize(g, v, o)
+		return ops.Normalize(g, literal(g, v, a.numbers("stddev")), o)
 	},
 	"cast": func(g *pipeline.Graph, v pipeline.Value, a *applyArgs) pipeline.Value {
 		return ops.Cast(g, v, a.dtype())
@@ -75,6 +76,16 @@ var applyOps = map[string]applyOp{
 		}
 		return ops.OneHot(g, v, o)
 	},
+}
+
+// literal returns v for an operator that divides by the given deviations. Operators refuse
+// deviations below 1 for bytes where they look like a mistake, but what apply is given is
+// meant: it compares calls of DALI, which takes them. As float32 bytes are what they were.
+func literal(g *pipeline.Graph, v pipeline.Value, std []float64) pipeline.Value {
+	if v.Spec().DType == pipeline.Uint8 && len(std) > 0 && slices.Max(std) < 1 {
+		return ops.Cast(g, v, pipeline.Float32)
+	}
+	return v
 }
 
 func applyResize(g *pipeline.Graph, v pipeline.Value, a *applyArgs) pipeline.Value {

@@ -1,6 +1,7 @@
 package ops_test
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
@@ -115,6 +116,15 @@ func TestBuildErrorsNameTheOperator(t *testing.T) {
 			"crop_mirror_normalize: Std has 4 values for 3 channels; one, or one per channel, is wanted"},
 		{cmn(ops.CropMirrorNormalizeOptions{Std: []float64{1, 0, 1}}),
 			"crop_mirror_normalize: Std holds a zero; values would become infinite"},
+		{cmn(ops.CropMirrorNormalizeOptions{Mean: []float64{0.485, 0.456, 0.406}, Std: []float64{0.229, 0.224, 0.225}}), conventions("crop_mirror_normalize")},
+		{cmn(ops.CropMirrorNormalizeOptions{Mean: []float64{-1, 1, 0}, Std: []float64{0.99}, Scale: 0.5}), conventions("crop_mirror_normalize")},
+		{cmn(ops.CropMirrorNormalizeOptions{Std: []float64{0.5}}), conventions("crop_mirror_normalize")},
+		{func(g g) {
+			ops.DeviceCropMirrorNormalize(g, ops.ToDevice(g, pic), ops.CropMirrorNormalizeOptions{Mean: []float64{0.5}, Std: []float64{0.5}})
+		}, conventions("device_crop_mirror_normalize")},
+		{func(g g) {
+			ops.Normalize(g, pic, ops.NormalizeOptions{Mean: ops.Constant(g, 0.1307), StdDev: ops.Constant(g, 0.3081)})
+		}, conventions("normalize")},
 		{cmn(ops.CropMirrorNormalizeOptions{Layout: "CWH"}),
 			`crop_mirror_normalize: the layout is "CWH"; CHW and HWC are possible`},
 		{cmn(ops.CropMirrorNormalizeOptions{DType: 99}), "crop_mirror_normalize: DType is DType(99), which is no element type"},
@@ -186,4 +196,33 @@ func TestOperatorsAfterAMistake(t *testing.T) {
 		g.Output("x", v)
 	})
 	require.EqualError(t, err, "pipeline: decoders.image: the input is missing")
+}
+
+// conventions is the message about numbers for pixels 0 … 1.
+func conventions(op string) string {
+	return op + ": Mean and Std are those of pixels 0 … 1, but the pictures are uint8, 0 … 255: multiply both by 255, as ops.ImageNetMean and ops.ImageNetStd are"
+}
+
+// Numbers that may be meant are taken: of other types, and where one of them is for 0 … 255.
+func TestNumbersOfOneConventionAreTaken(t *testing.T) {
+	_, err := pipeline.New(pipeline.Options{BatchSize: 1}, func(g *pipeline.Graph) {
+		bytes := readers.Slices(g, readers.SlicesOptions{}, picture(2, 2, 3, ramp(12)...))[0]
+		floats := ops.Cast(g, bytes, pipeline.Float32)
+		small, large, unknown := ops.Constant(g, 0.5), ops.Constant(g, 50), ops.Uniform(g, 0, 1)
+		for i, v := range []pipeline.Value{
+			ops.CropMirrorNormalize(g, floats, ops.CropMirrorNormalizeOptions{Mean: []float64{0.5}, Std: []float64{0.5}}),
+			ops.CropMirrorNormalize(g, bytes, ops.CropMirrorNormalizeOptions{Mean: []float64{0.5, 0.5, 1.5}, Std: []float64{0.5}}),
+			ops.CropMirrorNormalize(g, bytes, ops.CropMirrorNormalizeOptions{Mean: []float64{0.5}, Std: []float64{0.5, 1, 0.5}}),
+			ops.CropMirrorNormalize(g, bytes, ops.CropMirrorNormalizeOptions{Mean: []float64{0.5}}),
+			ops.Normalize(g, floats, ops.NormalizeOptions{Mean: small, StdDev: small}),
+			ops.Normalize(g, bytes, ops.NormalizeOptions{Mean: small, StdDev: large}),
+			ops.Normalize(g, bytes, ops.NormalizeOptions{Mean: large, StdDev: small}),
+			ops.Normalize(g, bytes, ops.NormalizeOptions{Mean: small}),
+			ops.Normalize(g, bytes, ops.NormalizeOptions{StdDev: small}),
+			ops.Normalize(g, bytes, ops.NormalizeOptions{Mean: unknown, StdDev: unknown}),
+		} {
+			g.Output(fmt.Sprint(i), v)
+		}
+	})
+	require.NoError(t, err)
 }

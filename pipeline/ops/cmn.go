@@ -49,8 +49,9 @@ func (o *CropMirrorNormalizeOptions) fill() []float32 {
 	return float32s(o.Fill)
 }
 
-// checkChannels refuses a Mean or Std that does not suit pictures of so many channels.
-func (o *CropMirrorNormalizeOptions) checkChannels(g *pipeline.Graph, name string, channels int) {
+// checkChannels refuses a Mean or Std that does not suit the pictures.
+func (o *CropMirrorNormalizeOptions) checkChannels(g *pipeline.Graph, name string, in pipeline.Spec) {
+	channels := in.Shape[2]
 	perChannel(g, name, "Mean", o.Mean, channels)
 	perChannel(g, name, "Std", o.Std, channels)
 	if o.PadOutput && len(o.fill()) > 1 && padded(channels) != channels {
@@ -61,10 +62,13 @@ func (o *CropMirrorNormalizeOptions) checkChannels(g *pipeline.Graph, name strin
 			g.Fail(name, fmt.Errorf("Std holds a zero; values would become infinite"))
 		}
 	}
+	checkConvention(g, name, in, o.Mean, o.Std)
 }
 
 // CropMirrorNormalize cuts a region out of a picture, mirrors it if asked, and
-// turns values into (value − Mean) / Std · Scale + Shift, ready for a network.
+// turns values into (value − Mean) / Std · Scale + Shift, ready for a network. Mean and
+// Std are in the units of the picture: for uint8 those of pixels 0 … 255, and numbers for
+// pixels 0 … 1 (no |Mean| above 1, all Std below 1) are refused.
 func CropMirrorNormalize(g *pipeline.Graph, v pipeline.Value, o CropMirrorNormalizeOptions) pipeline.Value {
 	const name = "crop_mirror_normalize"
 	in := picture(g, name, v)
@@ -81,7 +85,7 @@ func CropMirrorNormalize(g *pipeline.Graph, v pipeline.Value, o CropMirrorNormal
 	case o.PadOutput && channels < 0:
 		g.Fail(name, fmt.Errorf("PadOutput needs a known number of channels; the input is %s", in))
 	}
-	o.checkChannels(g, name, channels)
+	o.checkChannels(g, name, in)
 	a := newArgs(g, name, v)
 	k := cmn{
 		window: newWindow(a, o.CropOptions), mirror: a.number("Mirror", o.Mirror, 0), to: o.DType, pad: o.PadOutput, layout: o.Layout,

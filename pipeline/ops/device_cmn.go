@@ -32,7 +32,7 @@ func DeviceCropMirrorNormalize(g *pipeline.Graph, v pipeline.Value, o CropMirror
 	case o.Layout != pipeline.CHW && o.Layout != pipeline.HWC:
 		g.Fail(name, fmt.Errorf("the layout is %q; CHW and HWC are possible", o.Layout))
 	}
-	o.checkChannels(g, name, channels)
+	o.checkChannels(g, name, in)
 	if g.Err() != nil {
 		return pipeline.Value{}
 	}

@@ -11,9 +11,15 @@ type FuncOptions struct {
 }
 
 // Func adds a function of the user's own. It is called once per sample, by
-// several workers at once, with one tensor per input and output; it gives every
-// output its shape with Resize and writes it. Out tensors of a known shape are
-// rows of the batch: what is written there is what the consumer reads.
+// several workers at once, with one tensor per input and output.
+//
+// Inputs are read-only: other operators and outputs show the same memory, and it may be
+// the data set itself. Builds with the tag invariants find functions that write there.
+//
+// The function gives every output its shape with Resize and writes all of it, or
+// returns an error; an output that it leaves as it was fails the sample with a
+// *pipeline.NotWrittenError. Out tensors of a known shape are rows of the batch: what
+// is written there is what the consumer reads.
 func Func(g *pipeline.Graph, o FuncOptions, f func(c *pipeline.Sample, in, out []*pipeline.Tensor) error, inputs ...pipeline.Value) []pipeline.Value {
 	if o.Name == "" {
 		o.Name = "func"

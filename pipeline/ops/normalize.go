@@ -23,7 +23,9 @@ type NormalizeOptions struct {
 }
 
 // Normalize subtracts the mean of a sample and divides by its standard
-// deviation: (x − mean) / √(variance + Epsilon) · Scale + Shift. The shape stays.
+// deviation: (x − mean) / √(variance + Epsilon) · Scale + Shift. The shape stays. A Mean
+// and StdDev that are Constants for pixels 0 … 1 are refused on uint8 data, as by
+// CropMirrorNormalize.
 func Normalize(g *pipeline.Graph, v pipeline.Value, o NormalizeOptions) pipeline.Value {
 	const name = "normalize"
 	spec := v.Spec()
@@ -57,6 +59,9 @@ func Normalize(g *pipeline.Graph, v pipeline.Value, o NormalizeOptions) pipeline
 		case slices.Contains(o.Axes[:n], i):
 			g.Fail(name, fmt.Errorf("axis %d is named twice", i))
 		}
+	}
+	if mean, std := constants(o.Mean), constants(o.StdDev); mean != nil {
+		checkConvention(g, name, spec, mean, std)
 	}
 	a := newArgs(g, name, v)
 	k := normalize{

@@ -79,7 +79,6 @@ type oneHot struct {
 	scalar bool // one label, without a dimension in the output
 	labels []int64
 	shape  []int
-	row    []float64
 }
 
 func (k *oneHot) Run(_ *pipeline.Sample, in, out []*pipeline.Tensor) error {
@@ -111,9 +110,27 @@ func (k *oneHot) Run(_ *pipeline.Sample, in, out []*pipeline.Tensor) error {
 	if k.o.DType == pipeline.Float32 {
 		return imaging.OneHot(out[0].Float32s(), k.labels, k.o.Classes, inner, float32(k.o.On), float32(k.o.Off))
 	}
-	k.row = slices.Grow(k.row[:0], n*k.o.Classes)[:n*k.o.Classes]
-	if err := imaging.OneHot(k.row, k.labels, k.o.Classes, inner, k.o.On, k.o.Off); err != nil {
+	return k.encode(mem, inner)
+}
+
+// encode is imaging.OneHot for elements of any type: it works on their bytes, and needs
+// no memory of the size of the result.
+func (k *oneHot) encode(mem []byte, inner int) error {
+	size := k.o.DType.Size()
+	var room [2]uint64 // for off, then on
+	values := pipeline.BytesOf(room[:])[:2*size]
+	if err := imaging.Cast(values, dtype(k.o.DType), pipeline.BytesOf([]float64{k.o.Off, k.o.On}), imaging.Float64); err != nil {
 		return err
 	}
-	return imaging.Cast(mem, dtype(k.o.DType), pipeline.BytesOf(k.row), imaging.Float64)
+	off, on := values[:size], values[size:]
+	for n := copy(mem, off); n > 0 && n < len(mem); { // doubling what is there
+		n += copy(mem[n:], mem[:n])
+	}
+	for i, label := range k.labels {
+		if label >= 0 && label < int64(k.o.Classes) {
+			at := (i/inner*k.o.Classes+int(label))*inner + i%inner
+			copy(mem[at*size:], on)
+		}
+	}
+	return nil
 }

@@ -60,7 +60,7 @@ func Uniform(g *pipeline.Graph, lo, hi float64) pipeline.Value {
 func Constant(g *pipeline.Graph, x float64) pipeline.Value {
 	return one(g, pipeline.Op{
 		Name: "constant", Outputs: []pipeline.Spec{{DType: pipeline.Float64}},
-		Config: fmt.Sprint(x),
+		Config: fmt.Sprint(x), Detail: constant(x),
 		New: each(func(_ *pipeline.Sample, _, out []*pipeline.Tensor) error {
 			if _, err := out[0].Resize(); err != nil {
 				return err

@@ -18,9 +18,10 @@ type ExternalOptions struct {
 	Outputs []pipeline.Spec // of each value, its type, shape and so on
 
 	// Read puts sample index, 0 ≤ index < Len, into out: one tensor per output,
-	// each of which it must Resize, even if the shape is always the same, and
-	// then fill. It is called by several goroutines at once and must return
-	// soon after ctx ends. The tensors are the pipeline's: it must not keep them.
+	// each of which it must Resize, or Lend memory, and then fill; one that it
+	// leaves as it was fails the sample with a *pipeline.NotWrittenError. It is called
+	// by several goroutines at once and must return soon after ctx ends. The tensors
+	// are the pipeline's: it must not keep them.
 	Read func(ctx context.Context, index int64, out []*pipeline.Tensor) error
 	Len  int64 // number of samples that Read can deliver
 

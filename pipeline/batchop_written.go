@@ -1,0 +1,90 @@
+package pipeline
+
+import (
+	"bytes"
+
+	"github.com/planktonml/plankton/memstats"
+)
+
+// An operator for whole batches on the host gets its outputs as plain memory, which
+// still holds an earlier batch. What it leaves as it was is found by a mark at the
+// beginning of every row. Memory of a device is out of the host's reach.
+
+// mark holds random bytes that no result repeats by chance. They are always the same, so
+// that what is found does not differ from run to run.
+var mark = [...]byte{0xb7, 0x1e, 0x93, 0x5c, 0x68, 0xf2, 0x0d, 0xa9, 0x44, 0xe1, 0x37, 0x8a, 0xd6, 0x2b, 0x7f, 0xc5}
+
+// putMarks marks the outputs. Where all valid rows of one together are shorter than the
+// mark, they become zero, so that at least nothing of an earlier batch is left.
+func putMarks(out []BatchTensor) {
+	for i := range out {
+		t := &out[i]
+		memstats.Poison(t.Data)
+		if row := t.Spec.rowBytes(); row < len(mark) && row*t.valid() < len(mark) {
+			clear(t.Data)
+			continue
+		}
+		for r, ok := range t.Mask {
+			if ok {
+				copy(t.row(r), t.markOf(r))
+			}
+		}
+	}
+}
+
+// unmarked returns a *NotWrittenError if the mark is left in a row, or, where rows are too
+// short for it, in all of them.
+func unmarked(out []BatchTensor) error {
+	for i := range out {
+		t := &out[i]
+		short := t.Spec.rowBytes() < len(mark)
+		if short && t.Spec.rowBytes()*t.valid() < len(mark) {
+			continue
+		}
+		left := true
+		for r, ok := range t.Mask {
+			if !ok {
+				continue
+			}
+			m := t.markOf(r)
+			intact := bytes.Equal(t.row(r)[:len(m)], m)
+			if intact && !short {
+				return &NotWrittenError{Output: i, Row: r}
+			}
+			if left = left && intact; short && !left {
+				break
+			}
+		}
+		if short && left {
+			return &NotWrittenError{Output: i, Row: -1}
+		}
+	}
+	return nil
+}
+
+// row returns row r.
+func (t *BatchTensor) row(r int) []byte {
+	n := t.Spec.rowBytes()
+	return t.Data[r*n : (r+1)*n]
+}
+
+// markOf returns the mark of row r. Rows that are shorter than the mark have a part of it
+// each, which differ.
+func (t *BatchTensor) markOf(r int) []byte {
+	n := t.Spec.rowBytes()
+	if n >= len(mark) {
+		return mark[:]
+	}
+	at := r * n % (len(mark) - n + 1)
+	return mark[at : at+n]
+}
+
+// valid returns the number of valid rows.
+func (t *BatchTensor) valid() (n int) {
+	for _, ok := range t.Mask {
+		if ok {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,250 @@
+package ops_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/planktonml/plankton/iterator"
+	"github.com/planktonml/plankton/memstats"
+	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/ops"
+	"github.com/planktonml/plankton/pipeline/readers"
+)
+
+// dirt is an allocator whose memory is full of a byte.
+type dirt struct {
+	memstats.Heap
+	with byte
+}
+
+func (d dirt) Alloc(n int) ([]byte, error) {
+	mem, err := d.Heap.Alloc(n)
+	d.spread(mem)
+	return mem, err
+}
+
+func (d dirt) spread(mem []byte) {
+	for i := range mem {
+		mem[i] = d.with
+	}
+}
+
+// delivered runs a pipeline over two epochs in dirty memory, which it makes dirty again
+// behind every batch, and returns all samples by output. Every one has the declared shape.
+func (d dirt) delivered(t *testing.T, o pipeline.Options, define func(g *pipeline.Graph)) map[string][]array {
+	t.Helper()
+	o.Allocator = d
+	p, err := pipeline.New(o, define)
+	require.NoError(t, err)
+	l, err := iterator.New(iterator.Options{}, p)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, l.Close()) }()
+	got := map[string][]array{}
+	for b, err := range l.Epochs(t.Context(), 2) {
+		require.NoError(t, err)
+		for _, name := range p.Outputs() {
+			spec, _ := p.Spec(name)
+			for i, ok := range b.Mask() {
+				s := b.Sample(name, i)
+				if ok {
+					got[name] = append(got[name], toArray(s))
+					require.Len(t, s.Shape(), len(spec.Shape), name)
+					for k, n := range spec.Shape {
+						require.True(t, n < 0 || n == s.Shape()[k], "%s: %v, declared %v", name, s.Shape(), spec.Shape)
+					}
+				}
+				d.spread(s.Bytes())
+			}
+		}
+	}
+	return got
+}
+
+// Every operator and reader writes all of what it declares: what comes out does not depend
+// on what the memory held before. A new one must be in the table.
+func TestOperatorsAndReadersWriteAllOfTheirOutputs(t *testing.T) {
+	files := [][]byte{encodeJPEG(t, smooth(40, 50)), encodePNG(t, smooth(40, 50)), encodeJPEG(t, gray(40, 50)), encodeJPEG(t, smooth(40, 50))}
+	root := t.TempDir()
+	for i, file := range files {
+		name := filepath.Join(root, string(rune('a'+i%2)), string(rune('a'+i))+".jpg")
+		require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o777))
+		require.NoError(t, os.WriteFile(name, file, 0o666))
+	}
+	images, labels := filepath.Join(t.TempDir(), "images"), filepath.Join(t.TempDir(), "labels")
+	require.NoError(t, os.WriteFile(images, append([]byte{0, 0, 8, 3, 0, 0, 0, 3, 0, 0, 0, 2, 0, 0, 0, 3}, ramp(18)...), 0o666))
+	require.NoError(t, os.WriteFile(labels, append([]byte{0, 0, 8, 1, 0, 0, 0, 3}, ramp(3)...), 0o666))
+	type graph = *pipeline.Graph
+	type values = []pipeline.Value
+	encoded := func(g graph) pipeline.Value {
+		return readers.Slices(g, readers.SlicesOptions{}, readers.Ragged(files))[0]
+	}
+	pic := func(g graph) pipeline.Value {
+		return readers.Slices(g, readers.SlicesOptions{}, picture(5, 6, 3, ramp(5*6*3*2)...))[0]
+	}
+	number := func(g graph) pipeline.Value {
+		return readers.Slices(g, readers.SlicesOptions{}, readers.Rows([]int32{1, 0, 2}))[0]
+	}
+	small := ops.CropMirrorNormalizeOptions{CropOptions: ops.CropOptions{Height: 3, Width: 4}, Std: []float64{2}}
+	beyond := ops.CropMirrorNormalizeOptions{CropOptions: ops.CropOptions{Height: 9, Width: 9, OutOfBounds: ops.BoundsPad}, PadOutput: true, DType: pipeline.Float16}
+	size := ops.ResizeOptions{Height: 7, Width: 4}
+	table := map[string]func(g graph) values{
+		"Cast": func(g graph) values {
+			v := pic(g)
+			return values{ops.Cast(g, v, pipeline.Float64), ops.Cast(g, v, pipeline.Bool), ops.Cast(g, ragged(g, v), pipeline.Float16)}
+		},
+		"Constant": func(g graph) values { number(g); return values{ops.Constant(g, 3)} },
+		"CoinFlip": func(g graph) values { number(g); return values{ops.CoinFlip(g, 0.5)} },
+		"Uniform":  func(g graph) values { number(g); return values{ops.Uniform(g, 0, 1)} },
+		"Crop": func(g graph) values {
+			v := pic(g)
+			return values{ops.Crop(g, v, small.CropOptions), ops.Crop(g, v, beyond.CropOptions), ops.Crop(g, ragged(g, v), ops.CropOptions{Height: 9, Width: 2, OutOfBounds: ops.BoundsTrim})}
+		},
+		"CropMirrorNormalize": func(g graph) values {
+			v := pic(g)
+			return values{
+				ops.CropMirrorNormalize(g, v, small), ops.CropMirrorNormalize(g, v, beyond), ops.CropMirrorNormalize(g, ragged(g, v), small),
+				ops.CropMirrorNormalize(g, ops.Resize(g, v, size), small), ops.CropMirrorNormalize(g, ops.DecodeImage(g, fileOf(g, files[0], v), ops.DecodeOptions{}), small),
+			}
+		},
+		"DecodeImage": func(g graph) values {
+			v := encoded(g)
+			return values{
+				ops.DecodeImage(g, v, ops.DecodeOptions{}), ops.DecodeImage(g, v, ops.DecodeOptions{Type: ops.Gray}), ops.DecodeImage(g, v, ops.DecodeOptions{Type: ops.YCbCr}),
+				ops.CropMirrorNormalize(g, ops.Resize(g, ops.DecodeImage(g, v, ops.DecodeOptions{}), size), small),
+			}
+		},
+		"DecodeRandomCrop": func(g graph) values { return values{ops.DecodeRandomCrop(g, encoded(g), ops.RandomCropOptions{})} },
+		"DeviceCropMirrorNormalize": func(g graph) values {
+			small := small
+			return values{ops.DeviceCropMirrorNormalize(g, ops.ToDevice(g, pic(g)), small)}
+		},
+		"DeviceDecodeImage": func(g graph) values {
+			return values{ops.DeviceDecodeImage(g, encoded(g), ops.DeviceDecodeOptions{Height: 40, Width: 50})}
+		},
+		"DeviceOneHot": func(g graph) values {
+			return values{ops.DeviceOneHot(g, ops.ToDevice(g, number(g)), ops.OneHotOptions{Classes: 3, IgnoreUnknown: true})}
+		},
+		"DeviceResize": func(g graph) values { return values{ops.DeviceResize(g, ops.ToDevice(g, pic(g)), size)} },
+		"ToDevice":     func(g graph) values { return values{ops.ToDevice(g, pic(g))} },
+		"Flip": func(g graph) values {
+			v := pic(g)
+			return values{ops.Flip(g, v, ops.FlipOptions{}), ops.Flip(g, ragged(g, v), ops.FlipOptions{Horizontal: ops.CoinFlip(g, 0.5), Vertical: ops.CoinFlip(g, 0.5)})}
+		},
+		"Func": func(g graph) values {
+			return ops.Func(g, ops.FuncOptions{Outputs: []pipeline.Spec{{DType: pipeline.Int32}}}, func(_ *pipeline.Sample, in, out []*pipeline.Tensor) error {
+				return out[0].CopyFrom(in[0])
+			}, number(g))
+		},
+		"Normalize": func(g graph) values {
+			v := pic(g)
+			return values{ops.Normalize(g, v, ops.NormalizeOptions{}), ops.Normalize(g, ragged(g, v), ops.NormalizeOptions{AxisNames: "HW", DType: pipeline.Int8})}
+		},
+		"OneHot": func(g graph) values {
+			labels := readers.Slices(g, readers.SlicesOptions{}, readers.Rows([]int32{1, 0, 2}), readers.Rows(ramp(12), 2, 2))
+			v := labels[0]
+			all := values{ops.OneHot(g, labels[1], ops.OneHotOptions{Classes: 7, IgnoreUnknown: true, DType: pipeline.Int16, On: 300, Off: -2})}
+			for dt := pipeline.Uint8; dt <= pipeline.Bool; dt++ {
+				all = append(all, ops.OneHot(g, v, ops.OneHotOptions{Classes: 5, DType: dt}))
+			}
+			return all
+		},
+		"Resize": func(g graph) values {
+			v := pic(g)
+			all := values{ops.Resize(g, ragged(g, v), ops.ResizeOptions{Shorter: 9})}
+			for _, f := range []ops.Interp{ops.Nearest, ops.Linear, ops.Triangular, ops.Cubic, ops.Lanczos3, ops.Gaussian} {
+				all = append(all, ops.Resize(g, v, ops.ResizeOptions{Height: 3, Width: 11, Interp: f, DType: pipeline.Float32}))
+			}
+			return all
+		},
+		"External": func(g graph) values {
+			return readers.External(g, readers.ExternalOptions{Outputs: []pipeline.Spec{{DType: pipeline.Int32}, {DType: pipeline.Bool, Shape: []int{-1}}},
+				Seq: func(yield func(readers.Item, error) bool) {
+					for i := range int32(5) {
+						if !yield(readers.Item{i, make([]bool, i)}, nil) {
+							return
+						}
+					}
+				}})
+		},
+		"File": func(g graph) values {
+			v, label := readers.File(g, readers.FileOptions{Root: root, Shuffle: true})
+			return values{v, label}
+		},
+		"IDX": func(g graph) values {
+			v, label := readers.IDX(g, readers.IDXOptions{Images: images, Labels: labels})
+			return values{v, label}
+		},
+		"Slices": func(g graph) values {
+			return readers.Slices(g, readers.SlicesOptions{Shuffle: true}, readers.Rows([]float64{1, 2, 3}), readers.Ragged([][]int16{{1}, {}, {2, 3}}))
+		},
+	}
+	require.Equal(t, graphFuncs(t, ".", "../readers"), slices.Sorted(maps.Keys(table)))
+	for name, define := range table {
+		t.Run(name, func(t *testing.T) {
+			for _, exact := range []bool{false, true} {
+				var want map[string][]array
+				for _, d := range []dirt{{with: 0x55}, {with: 0xAA}} {
+					got := d.delivered(t, pipeline.Options{BatchSize: 2, Workers: 2, Seed: 5, ExactRGB: exact}, func(g *pipeline.Graph) {
+						for i, v := range define(g) {
+							g.Output(string(rune('a'+i)), v)
+						}
+					})
+					require.NotEmpty(t, got["a"])
+					if want == nil {
+						want = got
+					}
+					require.Equal(t, want, got)
+				}
+			}
+		})
+	}
+}
+
+// fileOf stands a file beside every sample of v.
+func fileOf(g *pipeline.Graph, file []byte, v pipeline.Value) pipeline.Value {
+	return ops.Func(g, ops.FuncOptions{Outputs: []pipeline.Spec{{DType: pipeline.Uint8, Shape: []int{-1}}}}, func(_ *pipeline.Sample, _, out []*pipeline.Tensor) error {
+		mem, err := out[0].Resize(len(file))
+		copy(mem, file)
+		return err
+	}, v)[0]
+}
+
+// graphFuncs returns the exported functions of packages that add to a graph, sorted.
+func graphFuncs(t *testing.T, dirs ...string) (names []string) {
+	t.Helper()
+	for _, dir := range dirs {
+		require.NoError(t, fs.WalkDir(os.DirFS(dir), ".", func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(dir, path), nil, 0)
+			if err != nil {
+				return err
+			}
+			for _, decl := range f.Decls {
+				fn, ok := decl.(*ast.FuncDecl)
+				if !ok || fn.Recv != nil || !fn.Name.IsExported() || len(fn.Type.Params.List) == 0 {
+					continue
+				}
+				if star, ok := fn.Type.Params.List[0].Type.(*ast.StarExpr); ok {
+					if s, ok := star.X.(*ast.SelectorExpr); ok && s.Sel.Name == "Graph" {
+						names = append(names, fn.Name.Name)
+					}
+				}
+			}
+			return nil
+		}))
+	}
+	slices.Sort(names)
+	return names
+}

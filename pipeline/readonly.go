@@ -1,0 +1,85 @@
+package pipeline
+
+import (
+	"fmt"
+	"hash/maphash"
+
+	"github.com/planktonml/plankton/memstats"
+)
+
+// Inputs are shared: other operators read them, they may be rows of the batch, and
+// what a reader lends is the data set itself. An operator that writes into one changes
+// all of these. Copies would cost every operator what only a wrong one needs, so
+// inputs are read-only by contract, and builds with the tag invariants check it.
+
+// WroteInputError is an operator that has changed one of its inputs. It fails the
+// sample, or, of an operator for whole batches, the run. Only builds with the tag
+// invariants look for it.
+type WroteInputError struct {
+	Input int // its number
+}
+
+func (e *WroteInputError) Error() string {
+	return fmt.Sprintf("input %d was changed; inputs are read-only, and others read them as well: write the result into an output", e.Input)
+}
+
+// sumSeed is of the sums of inputs.
+var sumSeed = maphash.MakeSeed()
+
+// apply runs an operator on a sample.
+func (w *worker) apply(s *step) error {
+	if !memstats.Invariants {
+		return s.kernel.Run(&w.sample, s.in, s.out)
+	}
+	before := make([]uint64, len(s.in))
+	for i, t := range s.in {
+		before[i] = t.sum()
+	}
+	if err := s.kernel.Run(&w.sample, s.in, s.out); err != nil {
+		return err
+	}
+	for i, t := range s.in {
+		if t.sum() != before[i] {
+			return &WroteInputError{Input: i}
+		}
+	}
+	return nil
+}
+
+// sum returns a hash of all that an operator reads of t.
+func (t *Tensor) sum() uint64 {
+	var h maphash.Hash
+	h.SetSeed(sumSeed)
+	maphash.WriteComparable(&h, t.dtype)
+	maphash.WriteComparable(&h, t.layout)
+	for _, d := range t.Shape() {
+		maphash.WriteComparable(&h, d)
+	}
+	_, _ = h.Write(t.data) // which never fails
+	return h.Sum64()
+}
+
+// batchSums are hashes of the inputs of an operator for whole batches; nil in builds
+// without the tag invariants.
+type batchSums []uint64
+
+func sumsOf(in []BatchTensor) batchSums {
+	if !memstats.Invariants {
+		return nil
+	}
+	sums := make(batchSums, len(in))
+	for i := range in {
+		sums[i] = maphash.Bytes(sumSeed, in[i].Data)
+	}
+	return sums
+}
+
+// changed returns a *WroteInputError if an input has changed.
+func (s batchSums) changed(in []BatchTensor) error {
+	for i, sum := range s {
+		if maphash.Bytes(sumSeed, in[i].Data) != sum {
+			return &WroteInputError{Input: i}
+		}
+	}
+	return nil
+}
