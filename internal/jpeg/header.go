@@ -2,6 +2,7 @@ package jpeg
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"fmt"
 
@@ -61,7 +62,6 @@ const (
 	markerEOI   = 0xD9
 	markerSOS   = 0xDA
 	markerDQT   = 0xDB
-	markerDNL   = 0xDC
 	markerDRI   = 0xDD
 	markerAPP0  = 0xE0
 	markerAPP1  = 0xE1
@@ -76,6 +76,7 @@ type frame struct {
 	seenFrame bool
 	ids       [maxComponents]byte
 	quantSel  [maxComponents]byte
+	rows      [maxComponents]int // of blocks in a row of MCUs, as the file has them also of a lone component
 	quant     [4]quantTable
 	haveQuant [4]bool
 	huff      [2][4][]byte // by class (DC, AC) and slot: 16 counts and the symbols
@@ -83,6 +84,8 @@ type frame struct {
 	jfif           bool
 	adobe          bool
 	adobeTransform byte
+
+	ctx context.Context // or nil
 }
 
 // quantTable holds the factors in the order of [block]; as in libjpeg-turbo they
@@ -112,7 +115,12 @@ func nextMarker(data []byte, pos int) (marker byte, next int, err error) {
 // segment's payload and the position of the scan's first byte of coded data. At
 // the end of the image it returns a nil payload.
 func (f *frame) parse(data []byte, pos int) (sos []byte, next int, err error) {
-	for {
+	for n := 1; ; n++ {
+		if n%segmentsPerLook == 0 {
+			if err := ended(f.ctx); err != nil {
+				return nil, pos, err
+			}
+		}
 		marker, p, err := nextMarker(data, pos)
 		if err != nil {
 			return nil, p, err
@@ -146,8 +154,8 @@ func (f *frame) parse(data []byte, pos int) (sos []byte, next int, err error) {
 }
 
 // start checks the signature and parses up to the first scan.
-func (f *frame) start(data []byte) (sos []byte, next int, err error) {
-	*f = frame{}
+func (f *frame) start(ctx context.Context, data []byte) (sos []byte, next int, err error) {
+	*f = frame{ctx: ctx}
 	f.Orientation = 1
 	if len(data) < 3 || data[0] != 0xFF || data[1] != markerSOI || data[2] != 0xFF {
 		return nil, 0, &FormatError{Offset: 0, What: "no JPEG: it does not start with FF D8 FF"}
@@ -174,8 +182,6 @@ func (f *frame) segment(marker byte, p []byte, pos int) error {
 			return formatErrorf(pos, "the restart interval has %d bytes, want 2", len(p))
 		}
 		f.RestartInterval = int(binary.BigEndian.Uint16(p))
-	case markerDNL:
-		return unsupported("number of lines given after the first scan (DNL)")
 	case markerAPP0:
 		f.jfif = f.jfif || bytes.HasPrefix(p, []byte("JFIF\x00"))
 	case markerAPP1:
@@ -237,6 +243,9 @@ func (f *frame) defineFrame(marker byte, p []byte, pos int) error {
 			return formatErrorf(pos, "component %d uses quantisation table %d, want 0 to 3", i, c[2])
 		}
 		f.ids[i], f.quantSel[i], f.Sampling[i] = c[0], c[2], s
+	}
+	for i := range f.Components {
+		f.rows[i] = f.Sampling[i].V
 	}
 	if f.Components == 1 {
 		f.Sampling[0] = Sampling{1, 1} // a lone component is never interleaved, so its factors mean nothing

@@ -7,7 +7,10 @@ import "encoding/binary"
 func (d *Decoder) sequential(dst *Planes, data, sos []byte, pos int) error {
 	var seen [maxComponents]bool
 	missing := d.frame.Components
-	for {
+	for scans := 1; ; scans++ {
+		if scans > maxScans {
+			return formatErrorf(pos, "more than %d scans", maxScans)
+		}
 		if err := d.begin(data, sos, pos); err != nil {
 			return err
 		}
@@ -54,6 +57,9 @@ func (d *Decoder) sequentialScan(dst *Planes) error {
 		c.stride = dst.Plane[c.index].Stride
 	}
 	for y := s.region.Min.Y; y < s.region.Max.Y; y++ {
+		if err := ended(d.Context); err != nil {
+			return err
+		}
 		if err := d.skipTo(y*s.mcusX + s.region.Min.X); err != nil {
 			return err
 		}
@@ -110,7 +116,12 @@ func (d *Decoder) skipTo(mcu int) error {
 	for i := range s.nBlocks {
 		comps[i] = s.blocks[i].comp
 	}
-	for s.mcu < mcu {
+	for n := 1; s.mcu < mcu; n++ {
+		if n%mcusPerLook == 0 {
+			if err := ended(d.Context); err != nil {
+				return err
+			}
+		}
 		if s.nextRestart <= mcu {
 			if err := d.restart(); err != nil {
 				return err

@@ -137,15 +137,16 @@ func TestGeneratedEqual(t *testing.T) {
 	}
 }
 
-// damage cuts a file short, takes a piece out or flips a bit of its coded data.
+// damage ends a file early, takes a piece out or flips a bit of its coded data.
 func damage(r *rand.Rand, data []byte, components, kind int) []byte {
 	scan := bytes.LastIndex(data, []byte{0xFF, 0xDA}) + 8 + 2*components
-	at := scan + r.IntN(len(data)-scan)
+	at := scan + r.IntN(len(data)-2-scan)
 	switch kind {
 	case 0:
-		return data[:at]
+		return append(data[:at:at], 0xFF, 0xD9)
 	case 1:
-		return append(data[:at:at], data[min(len(data), at+1+r.IntN(60)):]...)
+		end := len(data) - 2
+		return append(data[:at:at], data[min(end, at+1+r.IntN(60)):]...)
 	}
 	data[at] ^= 1 << r.IntN(8)
 	return data
