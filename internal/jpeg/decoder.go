@@ -175,6 +175,15 @@ func (d *Decoder) damaged(err error) error {
 	return nil
 }
 
+// afterScans is damaged for what comes behind a scan: segments that no decoder reads may
+// be cut short, others not.
+func (d *Decoder) afterScans(err error) error {
+	if format, ok := err.(*FormatError); ok && format.Decodable {
+		return d.damaged(err)
+	}
+	return err
+}
+
 // forget drops what aliases the file.
 func (d *Decoder) forget() {
 	d.frame.huff = [2][4][]byte{}

@@ -108,7 +108,7 @@ func nextMarker(data []byte, pos int) (marker byte, next int, err error) {
 			return data[pos], pos + 1, nil
 		}
 	}
-	return 0, len(data), &FormatError{Offset: len(data), What: "the file ends where a marker is expected: it is cut short"}
+	return 0, len(data), &FormatError{Offset: len(data), What: "the file ends where a marker is expected: it is cut short", Decodable: true}
 }
 
 // parse reads segments from pos to the next start of scan and returns that
@@ -137,7 +137,8 @@ func (f *frame) parse(data []byte, pos int) (sos []byte, next int, err error) {
 		}
 		n := int(binary.BigEndian.Uint16(data[p:]))
 		if n < 2 || n > len(data)-p {
-			return nil, p, formatErrorf(p, "the segment of marker %#02x is said to have %d bytes, %d are left", marker, n, len(data)-p)
+			what := fmt.Sprintf("the segment of marker %#02x is said to have %d bytes, %d are left", marker, n, len(data)-p)
+			return nil, p, &FormatError{Offset: p, What: what, Decodable: n >= 2 && marker >= markerAPP0}
 		}
 		payload := data[p+2 : p+n]
 		if marker == markerSOS {
@@ -163,6 +164,9 @@ func (f *frame) start(ctx context.Context, data []byte) (sos []byte, next int, e
 	sos, next, err = f.parse(data, 2)
 	switch {
 	case err != nil:
+		if format, ok := err.(*FormatError); ok {
+			format.Decodable = false
+		}
 		return nil, 0, err
 	case sos == nil:
 		return nil, 0, &FormatError{Offset: next, What: "the image ends before its first scan"}

@@ -73,7 +73,7 @@ func (d *Decoder) progressive(dst *Planes, data, sos []byte, pos int) error {
 		}
 		sos, pos, err = d.frame.parse(data, d.reader.src)
 		if err != nil {
-			if err := d.damaged(err); err != nil {
+			if err := d.afterScans(err); err != nil {
 				return err
 			}
 			break
@@ -337,7 +337,7 @@ func (d *Decoder) transform(p *Plane, comp int, smooth bool) error {
 		}
 		row := d.coefs[comp][(g.blocks.Min.Y+y)*perRow+g.blocks.Min.X:]
 		for x := range g.blocks.Dx() {
-			idct(p.Pix[at+x*g.size:], p.Stride, g.size, &row[x], q)
+			d.idct(p.Pix[at+x*g.size:], p.Stride, g.size, &row[x], q)
 		}
 	}
 	return nil

@@ -1,6 +1,9 @@
 package jpeg
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"fmt"
+)
 
 // sequential decodes the scans of a sequential file until every component has had
 // one.
@@ -29,7 +32,7 @@ func (d *Decoder) sequential(dst *Planes, data, sos []byte, pos int) error {
 		var err error
 		sos, pos, err = d.frame.parse(data, d.reader.src)
 		if err == nil && sos == nil {
-			err = formatErrorf(pos, "the image ends with %d of its components missing", missing)
+			err = &FormatError{Offset: pos, What: fmt.Sprintf("the image ends with %d of its components missing", missing), Decodable: true}
 		}
 		if err != nil {
 			for i := range d.frame.Components {
@@ -37,7 +40,7 @@ func (d *Decoder) sequential(dst *Planes, data, sos []byte, pos int) error {
 					fill(dst.Plane[i].Pix, 128)
 				}
 			}
-			return d.damaged(err)
+			return d.afterScans(err)
 		}
 	}
 }
@@ -100,11 +103,11 @@ func (d *Decoder) sequentialBlock(dst *Planes, b *mcuBlock, coded bool) {
 	switch {
 	case !coded:
 		idctFlat(out, c.stride, size, 0)
-	case size == 8:
+	case size == 8 && !d.Tolerant:
 		decodeBlock(&d.reader, c, &d.block, out)
 	default:
 		decodeBlock(&d.reader, c, &d.block, nil)
-		idct(out, c.stride, size, (*block)(d.block[:blockSize]), c.quant)
+		d.idct(out, c.stride, size, (*block)(d.block[:blockSize]), c.quant)
 	}
 }
 
@@ -137,6 +140,16 @@ func (d *Decoder) skipTo(mcu int) error {
 		}
 	}
 	return nil
+}
+
+// idct writes the samples of a block and clears it. What a decoder that is Tolerant makes of
+// damaged files is what libjpeg-turbo makes of them, overflows and all.
+func (d *Decoder) idct(dst []uint8, stride, size int, b *block, q *quantTable) {
+	if d.Tolerant && size == 8 {
+		idctWrapping(dst, stride, b, q)
+		return
+	}
+	idct(dst, stride, size, b, q)
 }
 
 // idct writes the samples of a block, size in each direction (8, 4, 2 or 1), and clears

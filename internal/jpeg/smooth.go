@@ -136,7 +136,7 @@ func (d *Decoder) smoothRow(dst []uint8, stride, comp, y int) {
 		}
 		b := rows[2][x]
 		b.smooth(&dc, q, low)
-		idct(dst[(x-g.blocks.Min.X)*g.size:], stride, g.size, &b, q)
+		d.idct(dst[(x-g.blocks.Min.X)*g.size:], stride, g.size, &b, q)
 	}
 }
 
