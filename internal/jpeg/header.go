@@ -66,6 +66,8 @@ const (
 	markerAPP0  = 0xE0
 	markerAPP1  = 0xE1
 	markerAPP14 = 0xEE
+	markerAPP15 = 0xEF
+	markerCOM   = 0xFE
 	markerTEM   = 0x01
 )
 
@@ -128,9 +130,11 @@ func (f *frame) parse(data []byte, pos int) (sos []byte, next int, err error) {
 		switch {
 		case marker == markerEOI:
 			return nil, p, nil
-		case marker >= markerRST0 && marker <= markerRST7, marker == markerTEM, marker == markerSOI:
+		case marker >= markerRST0 && marker <= markerRST7, marker == markerTEM:
 			pos = p
 			continue
+		case !known(marker):
+			return nil, p, formatErrorf(p-2, "marker %#02x, which does not belong there", marker)
 		}
 		if len(data)-p < 2 {
 			return nil, p, formatErrorf(p, "the file ends within the segment of marker %#02x: it is cut short", marker)
@@ -152,6 +156,16 @@ func (f *frame) parse(data []byte, pos int) (sos []byte, next int, err error) {
 		}
 		pos = p + n
 	}
+}
+
+// known reports whether a marker may begin a segment. Like libjpeg, the decoder passes over
+// no others: it is damage that makes them.
+func known(marker byte) bool {
+	switch {
+	case marker >= markerSOF0 && marker < markerRST0, marker >= markerAPP0 && marker <= markerAPP15:
+		return true
+	}
+	return marker >= markerSOS && marker <= markerDRI || marker == markerCOM
 }
 
 // start checks the signature and parses up to the first scan.

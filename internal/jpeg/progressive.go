@@ -142,7 +142,7 @@ func (d *Decoder) rowOfDC(y int) error {
 			x += s.skip(s.mcusX - x - 1)
 			continue
 		}
-		d.known.row = y / s.rows
+		d.known.read(y / s.rows)
 		for i := range s.nBlocks {
 			b := &s.blocks[i]
 			c := b.comp
@@ -176,7 +176,7 @@ func (d *Decoder) rowOfAC(y int) error {
 			x += s.skip(s.mcusX - x - 1)
 			continue
 		}
-		d.known.row = y / s.rows
+		d.known.read(y / s.rows)
 		if s.ah == 0 {
 			if d.firstAC(&coefs[x], c.sym) {
 				filled[x] = true

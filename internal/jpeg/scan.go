@@ -190,7 +190,9 @@ func (d *Decoder) checkData() error {
 	r := &d.reader
 	if r.bad {
 		r.bad = false
-		return d.damagedData("the coded data are damaged: an invalid code or too many coefficients")
+		if err := d.damagedData("the coded data are damaged: an invalid code or too many coefficients"); err != nil {
+			return err
+		}
 	}
 	if !r.spent && r.overrun() {
 		r.spent = true
@@ -209,6 +211,7 @@ func (d *Decoder) restart() error {
 	if err := d.checkData(); err != nil {
 		return err
 	}
+	d.known.late = d.reader.spent
 	s.mcu = s.nextRestart
 	s.nextRestart += d.frame.RestartInterval
 	if err := d.reader.skipToRestart(s.restarts); err != nil {

@@ -18,6 +18,17 @@ type precision struct {
 	low, before [maxComponents][blockSize]int8
 	scans       int
 	row         int // the last row of MCUs, of all components, for which the last scan has data
+	late        bool
+}
+
+// read takes note of a row of MCUs for one of which there are data. As libjpeg looks
+// before it goes to the next restart interval, the first MCU behind one that ran out of
+// data does not count.
+func (p *precision) read(row int) {
+	if !p.late {
+		p.row = row
+	}
+	p.late = false
 }
 
 func (p *precision) reset() {

@@ -90,25 +90,20 @@ func TestKindsOfDamageEqual(t *testing.T) {
 					at--
 				}
 				data := damage(whole, at)
-				p.theirs.Close() // libjpeg keeps tables from file to file
 				h, err := p.ours.Header(data)
 				require.NoError(t, err)
 				name := fmt.Sprintf("%d×%d %+v", width, height, how)
-				pix := make([]byte, 3*h.Width*h.Height)
-				if p.theirs.Pixels(pix, 3*h.Width, data, image.Rect(0, 0, h.Width, h.Height), jpeg.FormatRGB, 1) != nil {
-					// The end marker is in a table of a later scan.
-					require.Error(t, p.ours.Pixels(pix, 3*h.Width, data, image.Rect(0, 0, h.Width, h.Height), jpeg.FormatRGB), name)
-					continue
-				}
-				p.requireEqual(t, data, image.Rect(0, 0, h.Width, h.Height), jpeg.FormatRGB, name)
-				p.requireEqual(t, data, image.Rect(0, 0, h.Width, h.Height), jpeg.FormatGray, name)
+				region := image.Rect(0, 0, h.Width, h.Height)
+				p.requireSame(t, data, region, name)
 				if p.ours.Damage() != nil {
 					damaged++
 				}
 				damage, err := p.ours.Examine(data)
-				require.NoError(t, err)
-				strict := new(jpeg.Decoder).Pixels(pix, 3*h.Width, data, image.Rect(0, 0, h.Width, h.Height), jpeg.FormatRGB)
-				require.Equal(t, damage, strict, name)
+				strict := new(jpeg.Decoder).Pixels(make([]byte, 3*h.Width*h.Height), 3*h.Width, data, region, jpeg.FormatRGB)
+				if err == nil {
+					require.Equal(t, damage, strict, name)
+				}
+				require.Equal(t, strict == nil, damage == nil && err == nil, name)
 			}
 			// Zeros are codes like others: more often than not no decoder notices them.
 			require.Greater(t, damaged, rounds/5)
