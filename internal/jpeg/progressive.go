@@ -182,7 +182,7 @@ func (d *Decoder) rowOfAC(y int) error {
 				filled[x] = true
 			}
 		} else {
-			if s.eobRun > 0 {
+			if s.eobRun > 0 && filled[x] {
 				inRun++
 			}
 			if d.refineAC(&coefs[x], c.sym) {
