@@ -10,7 +10,8 @@ import (
 const (
 	segmentsPerLook = 1024
 	mcusPerLook     = 1024
-	rowsPerLook     = 16 // of pixels
+	rowsPerLook     = 16      // of pixels
+	blocksPerLook   = 1 << 15 // that are cleared
 )
 
 // ended returns the cause for which a context has ended, or nil.

@@ -1,5 +1,7 @@
 package jpeg
 
+import "slices"
+
 // maxScans bounds the work that a small progressive file can ask for: a scan may
 // say in a few bytes that it changes nothing.
 const maxScans = 500
@@ -58,7 +60,9 @@ func (s *scan) checkProgression() string {
 // progressive gathers the coefficients of all scans, then transforms the region's.
 func (d *Decoder) progressive(dst *Planes, data, sos []byte, pos int) error {
 	h := &d.frame.Header
-	d.clearCoefficients()
+	if err := d.clearCoefficients(); err != nil {
+		return err
+	}
 	for scans := 1; sos != nil; scans++ {
 		if scans > maxScans {
 			return formatErrorf(pos, "more than %d scans", maxScans)
@@ -96,18 +100,25 @@ func (d *Decoder) progressive(dst *Planes, data, sos []byte, pos int) error {
 }
 
 // clearCoefficients makes room for the coefficients of the picture, all zero.
-func (d *Decoder) clearCoefficients() {
+func (d *Decoder) clearCoefficients() error {
 	d.known.reset()
 	d.visits = 0
 	for i := range d.frame.Components {
 		n := d.frame.coefBlocks(i)
 		if cap(d.coefs[i]) < n {
 			d.coefs[i], d.filled[i] = make([]block, n), make([]bool, n)
+			continue
 		}
 		d.coefs[i], d.filled[i] = d.coefs[i][:n], d.filled[i][:n]
-		clear(d.coefs[i])
 		clear(d.filled[i])
+		for blocks := range slices.Chunk(d.coefs[i], blocksPerLook) {
+			if err := ended(d.Context); err != nil {
+				return err
+			}
+			clear(blocks)
+		}
 	}
+	return nil
 }
 
 // progressiveScan reads one scan into the coefficients.

@@ -3,6 +3,7 @@
 package ops
 
 import (
+	"context"
 	"image"
 
 	"github.com/planktonml/plankton/internal/jpeg"
@@ -25,6 +26,9 @@ func (e *jpegEngine) Pixels(dst []byte, stride int, data []byte, region image.Re
 	h, err := e.Header(data)
 	if err != nil {
 		return err
+	}
+	if e.Context != nil && e.Context.Err() != nil {
+		return context.Cause(e.Context) // libjpeg cannot be stopped later
 	}
 	if format != jpeg.FormatRGB && format != jpeg.FormatGray || h.Space == jpeg.CMYK || h.Space == jpeg.YCCK {
 		return e.Decoder.Pixels(dst, stride, data, region, format)
