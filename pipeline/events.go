@@ -32,6 +32,10 @@ type EventListener struct {
 	// WorkerWaited is called after a worker had to wait for a free batch.
 	WorkerWaited func(WaitEvent)
 
+	// Warned is called for a row that was made although an operator warned of its
+	// sample, see Sample.Warn.
+	Warned func(WarningEvent)
+
 	// Tuned is called when Autotune changes something.
 	Tuned func(TuneEvent)
 }

@@ -354,6 +354,7 @@ func (r *hostRegion) row(worker int, seq int64, row int) {
 		r.engine.Again(b.seq, row)
 		return
 	}
+	w.warned = w.warned[:0]
 	err := w.run(r.ctx, b, row, plan, r.seqs)
 	if r.arbiter != nil && r.arbiter.end(w, b, row, err == nil) {
 		r.engine.Again(b.seq, row)
@@ -362,6 +363,9 @@ func (r *hostRegion) row(worker int, seq int64, row int) {
 	switch {
 	case err == nil:
 		w.rec.made()
+		if len(w.warned) > 0 {
+			r.warn(w, b, row)
+		}
 	case errors.Is(err, errEnd):
 		b.ids[row] = -1
 		r.void(b, row)

@@ -23,6 +23,7 @@ type Stats struct {
 	Queue      QueueStats      `json:"queue"`
 	Consumer   ConsumerStats   `json:"consumer"`
 	Memory     memstats.Stats  `json:"memory"` // of now
+	Warnings   WarningStats    `json:"warnings,omitzero"`
 }
 
 // OperatorStats is what one operator or reader has done.
@@ -79,7 +80,7 @@ type ConsumerStats struct {
 }
 
 // Sub returns what was done since an earlier Stats of the same run. Figures of
-// now, such as Memory, stay as they are, and so does FastestBody. FirstBatch is 0
+// now, such as Memory, stay as they are, and so do FastestBody and Warnings.First. FirstBatch is 0
 // if the first batch came earlier.
 func (s Stats) Sub(earlier Stats) Stats {
 	s.Elapsed -= earlier.Elapsed
@@ -114,6 +115,7 @@ func (s Stats) Sub(earlier Stats) Stats {
 	s.Consumer.Body -= earlier.Consumer.Body
 	s.Consumer.Gaps -= earlier.Consumer.Gaps
 	s.Consumer.Gap -= earlier.Consumer.Gap
+	s.Warnings.Count -= earlier.Warnings.Count
 	if earlier.Consumer.Batches > 0 {
 		s.Consumer.FirstBatch = 0
 	}
@@ -202,6 +204,9 @@ func (s Stats) String() string {
 		c.Samples, c.Batches, s.Rate(), 100*c.WaitShare(), round(each(c.Body, c.Batches)), round(c.FirstBatch), c.Bad)
 	if c.Gaps > 0 {
 		fmt.Fprintf(&b, ", gap between epochs %v", round(each(c.Gap, c.Gaps)))
+	}
+	if s.Warnings.Count > 0 {
+		fmt.Fprintf(&b, "\n%v", s.Warnings)
 	}
 	fmt.Fprintf(&b, "\nmemory: %.1f MB, at most %.1f MB\n%s\n", float64(s.Memory.Live)/1e6, float64(s.Memory.Peak)/1e6, s.Verdict())
 	return b.String()

@@ -28,6 +28,7 @@ func (g *hostRegion) stats() Stats {
 	}
 	for _, w := range g.workers {
 		w.rec.addTo(s.Operators)
+		w.warnings.addTo(&s.Warnings)
 	}
 	for i := range s.Operators {
 		o := &s.Operators[i]

@@ -42,6 +42,7 @@ func WritePrometheus(w io.Writer, pipelines ...Stats) error {
 	m.counter("batches_total", "Batches delivered.", func(s *Stats) float64 { return float64(s.Consumer.Batches) })
 	m.counter("samples_total", "Valid rows delivered.", func(s *Stats) float64 { return float64(s.Consumer.Samples) })
 	m.counter("bad_samples_total", "Samples that were skipped or replaced.", func(s *Stats) float64 { return float64(s.Consumer.Bad) })
+	m.counter("warnings_total", "Warnings of operators of samples that they made all the same.", func(s *Stats) float64 { return float64(s.Warnings.Count) })
 	m.counter("consumer_wait_seconds_total", "Time that the consumer waited for batches.", func(s *Stats) float64 { return s.Consumer.Waited.Seconds() })
 	m.counter("consumer_step_seconds_total", "Time that the consumer had a batch.", func(s *Stats) float64 { return s.Consumer.Body.Seconds() })
 	m.gauge("first_batch_seconds", "The wait for the first batch.", func(s *Stats) float64 { return s.Consumer.FirstBatch.Seconds() })

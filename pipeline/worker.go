@@ -25,6 +25,9 @@ type worker struct {
 	gate *gate      // nil without a memory budget
 	kept []Tensor   // what a sequence has delivered for this sample before, or nil
 	use  *memoryUse // nil without Options.EnableMemoryStats
+
+	warned   []warned // by the operators of the sample at work
+	warnings warnings // of all rows
 }
 
 type step struct {

@@ -2,6 +2,7 @@ package jpeg
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"image"
 )
@@ -25,8 +26,13 @@ type Decoder struct {
 
 	// Tolerant makes the decoder go on, as libjpeg does, where the coded data are
 	// damaged or end early: what is missing is mid-grey, or as coarse as the scans
-	// so far have it, and [Decoder.Damage] tells. Damaged headers are errors still.
+	// so far have it, and [Decoder.Damage] tells. Damaged headers and files without
+	// an end marker are errors still.
 	Tolerant bool
+
+	// Context, if there is one, ends the work: it is asked between rows of blocks,
+	// and its cause is the error then.
+	Context context.Context
 
 	frame  frame
 	reader bitReader
@@ -38,18 +44,48 @@ type Decoder struct {
 	scan   scan
 	block  scratchBlock
 	coefs  [maxComponents][]block // of progressive files
-	planes Planes                 // of Pixels
+	filled [maxComponents][]bool  // blocks of coefs that have an AC coefficient
+	visits int                    // see visit
+	known  precision
+	planes Planes // of Pixels
 	rows   rowBuffers
 	damage error
 }
 
 // Header reads the header of a file without decoding it.
 func (d *Decoder) Header(data []byte) (Header, error) {
-	if _, _, err := d.frame.start(data); err != nil {
+	_, pos, err := d.frame.start(d.Context, data)
+	if err != nil {
 		return Header{}, err
 	}
 	defer d.forget()
-	return d.frame.Header, d.checkPixels()
+	return d.frame.Header, d.checkSize(data, pos)
+}
+
+// Admit returns an error that wraps [ErrTooLarge] if a region of a picture with the
+// header h takes more buffers than Limits allow.
+func (d *Decoder) Admit(h *Header, region image.Rectangle, reduce int) error {
+	if need, limit := h.Bytes(region, reduce), or(d.Limits.MaxBytes, 1<<30); need > limit {
+		return fmt.Errorf("jpeg: %w: decoding takes %d bytes of buffers, the limit is %d (Limits.MaxBytes)", ErrTooLarge, need, limit)
+	}
+	return nil
+}
+
+// Examine tells apart files that are whole, damaged but decodable, and not decodable:
+// it decodes all of the data as a Tolerant decoder does, and returns the first damage
+// that it went past, or nil, and the error that ended it, or nil.
+func (d *Decoder) Examine(data []byte) (damage, err error) {
+	tolerant := d.Tolerant
+	defer func() { d.Tolerant = tolerant }()
+	d.Tolerant = true
+	h, err := d.Header(data)
+	if err == nil {
+		err = d.Planes(&d.planes, data, image.Rect(0, 0, h.Width, h.Height), 8)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return d.damage, nil
 }
 
 // Damage returns the first error that the last call went past because the decoder
@@ -70,7 +106,7 @@ func (d *Decoder) Planes(dst *Planes, data []byte, region image.Rectangle, reduc
 	default:
 		return fmt.Errorf("jpeg: reduce is %d, want 1, 2, 4 or 8", reduce)
 	}
-	sos, pos, err := d.frame.start(data)
+	sos, pos, err := d.frame.start(d.Context, data)
 	if err != nil {
 		return err
 	}
@@ -83,15 +119,15 @@ func (d *Decoder) Planes(dst *Planes, data []byte, region image.Rectangle, reduc
 func (d *Decoder) decode(dst *Planes, data, sos []byte, pos int, region image.Rectangle, reduce int) error {
 	d.damage = nil
 	h := &d.frame.Header
-	if err := d.checkPixels(); err != nil {
+	if err := d.checkSize(data, pos); err != nil {
 		return err
 	}
 	clipped := region.Intersect(image.Rect(0, 0, h.Width, h.Height))
 	if clipped.Empty() {
 		return fmt.Errorf("jpeg: region %v has no pixel in a picture of %d×%d", region, h.Width, h.Height)
 	}
-	if need, limit := h.Bytes(clipped, reduce), or(d.Limits.MaxBytes, 1<<30); need > limit {
-		return fmt.Errorf("jpeg: %w: decoding takes %d bytes of buffers, the limit is %d (Limits.MaxBytes)", ErrTooLarge, need, limit)
+	if err := d.Admit(h, clipped, reduce); err != nil {
+		return err
 	}
 	if err := d.checkEnd(data, pos); err != nil {
 		return err
@@ -104,19 +140,11 @@ func (d *Decoder) decode(dst *Planes, data, sos []byte, pos int, region image.Re
 	return d.sequential(dst, data, sos, pos)
 }
 
-func or(v, unset int64) int64 {
+func or[N int | int64](v, unset N) N {
 	if v == 0 {
 		return unset
 	}
 	return v
-}
-
-func (d *Decoder) checkPixels() error {
-	h, limit := &d.frame.Header, or(d.Limits.MaxPixels, 1<<28)
-	if n := int64(h.Width) * int64(h.Height); n > limit {
-		return fmt.Errorf("jpeg: %w: %d×%d is %d pixels, the limit is %d (Limits.MaxPixels)", ErrTooLarge, h.Width, h.Height, n, limit)
-	}
-	return nil
 }
 
 var endMarker = []byte{0xFF, markerEOI}
@@ -127,11 +155,17 @@ func (d *Decoder) checkEnd(data []byte, pos int) error {
 	if bytes.LastIndex(data[pos:], endMarker) >= 0 {
 		return nil
 	}
-	return d.damaged(&FormatError{Offset: len(data), What: "the file ends without an end marker: it is cut short"})
+	return &FormatError{Offset: len(data), What: "the file ends without an end marker: it is cut short"}
 }
 
-// damaged returns err, or nil after taking note of it if the decoder is tolerant.
+// damaged returns err, or nil after taking note of it if the decoder is tolerant. Errors
+// that are of another kind than damage end the work in any case.
 func (d *Decoder) damaged(err error) error {
+	format, ok := err.(*FormatError)
+	if !ok {
+		return err
+	}
+	format.Decodable = true
 	if !d.Tolerant {
 		return err
 	}
@@ -141,8 +175,18 @@ func (d *Decoder) damaged(err error) error {
 	return nil
 }
 
+// afterScans is damaged for what comes behind a scan: segments that no decoder reads may
+// be cut short, others not.
+func (d *Decoder) afterScans(err error) error {
+	if format, ok := err.(*FormatError); ok && format.Decodable {
+		return d.damaged(err)
+	}
+	return err
+}
+
 // forget drops what aliases the file.
 func (d *Decoder) forget() {
 	d.frame.huff = [2][4][]byte{}
+	d.frame.ctx = nil
 	d.reader.data = nil
 }

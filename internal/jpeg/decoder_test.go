@@ -257,7 +257,8 @@ func TestLimits(t *testing.T) {
 
 	d.Limits = Limits{MaxPixels: 1 << 40}
 	whole := image.Rect(0, 0, 60000, 60000)
-	require.ErrorIs(t, d.Planes(&p, huge, whole, 1), ErrTooLarge)
+	require.ErrorContains(t, d.Planes(&p, huge, whole, 1), "has at least 21093750 bytes of coded data, the file has 10")
+	require.ErrorIs(t, d.Planes(&p, append(huge, make([]byte, 21093750)...), whole, 1), ErrTooLarge)
 	assert.Nil(t, p.Plane[0].Pix)
 
 	d.Limits = Limits{MaxBytes: 100}
@@ -299,16 +300,24 @@ func TestCutShort(t *testing.T) {
 			require.ErrorAs(t, err, &format, "cut at %d", n)
 			require.LessOrEqual(t, format.Offset, n)
 
-			err = tolerant.Planes(&p, data[:n], region, 1)
+			require.ErrorContains(t, tolerant.Planes(&p, data[:n], region, 1), "byte", "cut at %d", n)
+			err = tolerant.Planes(&p, append(data[:n:n], endMarker...), region, 1)
 			if n < firstScan {
 				require.Error(t, err)
+				continue
+			}
+			if n >= len(data)-len(endMarker) {
+				require.NoError(t, err)
+				require.NoError(t, tolerant.Damage())
 				continue
 			}
 			if err != nil {
 				require.ErrorAs(t, err, &format) // within a later header
 				continue
 			}
-			require.Error(t, tolerant.Damage())
+			if !spec.progressive {
+				require.Error(t, tolerant.Damage()) // a progressive one may end after any scan
+			}
 			if !spec.progressive && !spec.separate && n > firstScan+200 {
 				require.Equal(t, whole.Plane[0].Row(0)[:8], p.Plane[0].Row(0)[:8], "cut at %d", n)
 			}
@@ -370,11 +379,11 @@ func TestRefusals(t *testing.T) {
 	second := scans + 2 + bytes.Index(progressive[scans+2:], []byte{0xFF, markerSOS})
 	table := bytes.LastIndex(progressive[:second], []byte{0xFF, markerDHT}) // of the second scan
 	for want, data := range map[string][]byte{
-		"ends before its first scan":     {0xFF, markerSOI, 0xFF, markerEOI},
-		"restart interval has 1 bytes":   slices.Concat(sequential[:2], []byte{0xFF, markerDRI, 0, 3, 1}, sequential[2:]),
-		"a malformed Huffman table":      edit(sequential, markerDHT, func(p []byte) { p[0] = 4 }),
-		"the picture has no width":       edit(sequential, markerSOF0, func(p []byte) { p[3], p[4] = 0, 0 }),
-		"a scan names component 0 twice": edit(sequential, markerSOS, func(p []byte) { p[3] = p[1] }),
+		"ends before its first scan":   {0xFF, markerSOI, 0xFF, markerEOI},
+		"restart interval has 1 bytes": slices.Concat(sequential[:2], []byte{0xFF, markerDRI, 0, 3, 1}, sequential[2:]),
+		"a malformed Huffman table":    edit(sequential, markerDHT, func(p []byte) { p[0] = 4 }),
+		"the picture has no width":     edit(sequential, markerSOF0, func(p []byte) { p[3], p[4] = 0, 0 }),
+		"or the scan has already":      edit(sequential, markerSOS, func(p []byte) { p[3] = p[1] }),
 		"more codes than their lengths": edit(sequential, markerDHT, func(p []byte) { // all codes have one bit
 			for i, n := range p[2:17] {
 				p[1] += n

@@ -16,6 +16,9 @@ var ErrTooLarge = errors.New("JPEG exceeds a limit")
 type FormatError struct {
 	Offset int    // position in the file at which it was noticed, in bytes
 	What   string // what was found there, or what is missing
+
+	// Decodable says that a decoder which is Tolerant goes past this place.
+	Decodable bool
 }
 
 // Error says where the file is damaged and what was found.

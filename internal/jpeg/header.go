@@ -2,8 +2,11 @@ package jpeg
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"fmt"
+
+	"github.com/planktonml/plankton/internal/exif"
 )
 
 // maxComponents is the largest number of components that a colour space has.
@@ -59,11 +62,12 @@ const (
 	markerEOI   = 0xD9
 	markerSOS   = 0xDA
 	markerDQT   = 0xDB
-	markerDNL   = 0xDC
 	markerDRI   = 0xDD
 	markerAPP0  = 0xE0
 	markerAPP1  = 0xE1
 	markerAPP14 = 0xEE
+	markerAPP15 = 0xEF
+	markerCOM   = 0xFE
 	markerTEM   = 0x01
 )
 
@@ -74,6 +78,7 @@ type frame struct {
 	seenFrame bool
 	ids       [maxComponents]byte
 	quantSel  [maxComponents]byte
+	rows      [maxComponents]int // of blocks in a row of MCUs, as the file has them also of a lone component
 	quant     [4]quantTable
 	haveQuant [4]bool
 	huff      [2][4][]byte // by class (DC, AC) and slot: 16 counts and the symbols
@@ -81,6 +86,8 @@ type frame struct {
 	jfif           bool
 	adobe          bool
 	adobeTransform byte
+
+	ctx context.Context // or nil
 }
 
 // quantTable holds the factors in the order of [block]; as in libjpeg-turbo they
@@ -103,14 +110,19 @@ func nextMarker(data []byte, pos int) (marker byte, next int, err error) {
 			return data[pos], pos + 1, nil
 		}
 	}
-	return 0, len(data), &FormatError{Offset: len(data), What: "the file ends where a marker is expected: it is cut short"}
+	return 0, len(data), &FormatError{Offset: len(data), What: "the file ends where a marker is expected: it is cut short", Decodable: true}
 }
 
 // parse reads segments from pos to the next start of scan and returns that
 // segment's payload and the position of the scan's first byte of coded data. At
 // the end of the image it returns a nil payload.
 func (f *frame) parse(data []byte, pos int) (sos []byte, next int, err error) {
-	for {
+	for n := 1; ; n++ {
+		if n%segmentsPerLook == 0 {
+			if err := ended(f.ctx); err != nil {
+				return nil, pos, err
+			}
+		}
 		marker, p, err := nextMarker(data, pos)
 		if err != nil {
 			return nil, p, err
@@ -118,16 +130,19 @@ func (f *frame) parse(data []byte, pos int) (sos []byte, next int, err error) {
 		switch {
 		case marker == markerEOI:
 			return nil, p, nil
-		case marker >= markerRST0 && marker <= markerRST7, marker == markerTEM, marker == markerSOI:
+		case marker >= markerRST0 && marker <= markerRST7, marker == markerTEM:
 			pos = p
 			continue
+		case !known(marker):
+			return nil, p, formatErrorf(p-2, "marker %#02x, which does not belong there", marker)
 		}
 		if len(data)-p < 2 {
 			return nil, p, formatErrorf(p, "the file ends within the segment of marker %#02x: it is cut short", marker)
 		}
 		n := int(binary.BigEndian.Uint16(data[p:]))
 		if n < 2 || n > len(data)-p {
-			return nil, p, formatErrorf(p, "the segment of marker %#02x is said to have %d bytes, %d are left", marker, n, len(data)-p)
+			what := fmt.Sprintf("the segment of marker %#02x is said to have %d bytes, %d are left", marker, n, len(data)-p)
+			return nil, p, &FormatError{Offset: p, What: what, Decodable: n >= 2 && marker >= markerAPP0}
 		}
 		payload := data[p+2 : p+n]
 		if marker == markerSOS {
@@ -143,9 +158,19 @@ func (f *frame) parse(data []byte, pos int) (sos []byte, next int, err error) {
 	}
 }
 
+// known reports whether a marker may begin a segment. Like libjpeg, the decoder passes over
+// no others: it is damage that makes them.
+func known(marker byte) bool {
+	switch {
+	case marker >= markerSOF0 && marker < markerRST0, marker >= markerAPP0 && marker <= markerAPP15:
+		return true
+	}
+	return marker >= markerSOS && marker <= markerDRI || marker == markerCOM
+}
+
 // start checks the signature and parses up to the first scan.
-func (f *frame) start(data []byte) (sos []byte, next int, err error) {
-	*f = frame{}
+func (f *frame) start(ctx context.Context, data []byte) (sos []byte, next int, err error) {
+	*f = frame{ctx: ctx}
 	f.Orientation = 1
 	if len(data) < 3 || data[0] != 0xFF || data[1] != markerSOI || data[2] != 0xFF {
 		return nil, 0, &FormatError{Offset: 0, What: "no JPEG: it does not start with FF D8 FF"}
@@ -153,6 +178,9 @@ func (f *frame) start(data []byte) (sos []byte, next int, err error) {
 	sos, next, err = f.parse(data, 2)
 	switch {
 	case err != nil:
+		if format, ok := err.(*FormatError); ok {
+			format.Decodable = false
+		}
 		return nil, 0, err
 	case sos == nil:
 		return nil, 0, &FormatError{Offset: next, What: "the image ends before its first scan"}
@@ -172,13 +200,11 @@ func (f *frame) segment(marker byte, p []byte, pos int) error {
 			return formatErrorf(pos, "the restart interval has %d bytes, want 2", len(p))
 		}
 		f.RestartInterval = int(binary.BigEndian.Uint16(p))
-	case markerDNL:
-		return unsupported("number of lines given after the first scan (DNL)")
 	case markerAPP0:
 		f.jfif = f.jfif || bytes.HasPrefix(p, []byte("JFIF\x00"))
 	case markerAPP1:
-		if o := exifOrientation(p); o != 0 {
-			f.Orientation = o
+		if tiff, ok := bytes.CutPrefix(p, []byte("Exif\x00\x00")); ok {
+			f.Orientation = or(exif.Orientation(tiff), f.Orientation)
 		}
 	case markerAPP14:
 		if len(p) >= 12 && bytes.HasPrefix(p, []byte("Adobe")) {
@@ -235,6 +261,9 @@ func (f *frame) defineFrame(marker byte, p []byte, pos int) error {
 			return formatErrorf(pos, "component %d uses quantisation table %d, want 0 to 3", i, c[2])
 		}
 		f.ids[i], f.quantSel[i], f.Sampling[i] = c[0], c[2], s
+	}
+	for i := range f.Components {
+		f.rows[i] = f.Sampling[i].V
 	}
 	if f.Components == 1 {
 		f.Sampling[0] = Sampling{1, 1} // a lone component is never interleaved, so its factors mean nothing

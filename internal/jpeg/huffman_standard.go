@@ -1,13 +1,14 @@
 package jpeg
 
 // huffman returns the definition of a Huffman table, class 0 for DC and 1 for AC. Files
-// without any, frames of motion JPEG in the main, mean those of T.81 annex K.3. It
+// without any, frames of motion JPEG in the main, mean those of T.81 annex K.3 if they are
+// sequential. It
 // returns nil if there is none.
 func (f *frame) huffman(class, slot byte) []byte {
 	if slot > 3 {
 		return nil
 	}
-	if raw := f.huff[class][slot]; raw != nil || slot > 1 {
+	if raw := f.huff[class][slot]; raw != nil || slot > 1 || f.Progressive {
 		return raw
 	}
 	return standardHuffman[class][slot]

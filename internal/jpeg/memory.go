@@ -18,7 +18,7 @@ func (p *Planes) Release() { *p = Planes{} }
 func (d *Decoder) Reserved() int64 {
 	n := d.planes.Reserved() + int64(cap(d.rows.rgb))
 	for i := range maxComponents {
-		n += int64(cap(d.coefs[i]))*blockSize*2 + int64(cap(d.rows.comp[i]))
+		n += int64(cap(d.coefs[i]))*blockBytes + int64(cap(d.rows.comp[i]))
 	}
 	return n
 }
@@ -26,7 +26,7 @@ func (d *Decoder) Reserved() int64 {
 // Release gives the buffers up.
 func (d *Decoder) Release() {
 	d.planes.Release()
-	d.coefs = [maxComponents][]block{}
+	d.coefs, d.filled = [maxComponents][]block{}, [maxComponents][]bool{}
 	d.rows = rowBuffers{}
 }
 
@@ -45,7 +45,7 @@ func (d *Decoder) Growth(dst *Planes, h *Header, region image.Rectangle, reduce 
 			n += int64(want + want/8)
 		}
 		if want := h.coefBlocks(i); h.Progressive && cap(d.coefs[i]) < want {
-			n += int64(want) * blockSize * 2
+			n += int64(want) * blockBytes
 		}
 	}
 	return n

@@ -41,7 +41,7 @@ func (d *Decoder) Pixels(dst []byte, stride int, data []byte, region image.Recta
 	if format > FormatYCbCr {
 		return fmt.Errorf("jpeg: unknown pixel format %d", format)
 	}
-	sos, pos, err := d.frame.start(data)
+	sos, pos, err := d.frame.start(d.Context, data)
 	if err != nil {
 		return err
 	}
@@ -57,6 +57,11 @@ func (d *Decoder) Pixels(dst []byte, stride int, data []byte, region image.Recta
 	}
 	d.rows.prepare(&d.planes, region)
 	for y := range region.Dy() {
+		if y%rowsPerLook == 0 {
+			if err := ended(d.Context); err != nil {
+				return err
+			}
+		}
 		d.rows.convert(dst[y*stride:][:width], &d.planes, region.Min.Y+y, format)
 	}
 	return nil

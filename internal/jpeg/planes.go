@@ -94,7 +94,7 @@ func (c *componentGeometry) pixBytes() int {
 // of the coefficients of the whole picture. [Decoder.Pixels] needs the same at
 // reduce 1, for a region that is two pixels larger on each side.
 func (h *Header) Bytes(region image.Rectangle, reduce int) int64 {
-	region = region.Intersect(image.Rect(0, 0, h.Width, h.Height))
+	region = region.Intersect(imageRect(h))
 	if region.Empty() {
 		return 0
 	}
@@ -102,12 +102,27 @@ func (h *Header) Bytes(region image.Rectangle, reduce int) int64 {
 	var n int64
 	for i := range h.Components {
 		n += int64(g.comp[i].pixBytes())
-		if h.Progressive {
-			n += int64(h.coefBlocks(i)) * blockSize * 2
-		}
+	}
+	return n + h.coefBytes()
+}
+
+// coefBytes returns how many bytes the coefficients of a progressive file take, else 0.
+func (h *Header) coefBytes() int64 {
+	if !h.Progressive {
+		return 0
+	}
+	var n int64
+	for i := range h.Components {
+		n += int64(h.coefBlocks(i)) * blockBytes
 	}
 	return n
 }
+
+// blockBytes is what the coefficients of a block take, and the flag of whether there are
+// any.
+const blockBytes = blockSize*2 + 1
+
+func imageRect(h *Header) image.Rectangle { return image.Rect(0, 0, h.Width, h.Height) }
 
 // coefBlocks returns the number of blocks of a component with the padding of MCUs.
 func (h *Header) coefBlocks(i int) int {
@@ -118,7 +133,7 @@ func (h *Header) coefBlocks(i int) int {
 // Prepare sets everything but the samples for a region and a reduction as
 // [Decoder.Planes] has them, and makes room for the samples.
 func (p *Planes) Prepare(h *Header, region image.Rectangle, reduce int) {
-	region = region.Intersect(image.Rect(0, 0, h.Width, h.Height))
+	region = region.Intersect(imageRect(h))
 	g := h.layout(region, reduce)
 	p.prepare(h, region, &g)
 }

@@ -14,6 +14,7 @@ type scan struct {
 	comps  [maxComponents]scanComponent
 	mcusX  int             // MCUs in a row
 	mcusY  int             // rows of MCUs
+	rows   int             // of them in a row of MCUs of all components
 	region image.Rectangle // the MCUs that cover the region
 
 	nBlocks int // blocks of an MCU
@@ -56,7 +57,8 @@ func (d *Decoder) begin(data, sos []byte, pos int) error {
 	if len(sos) < 1 || sos[0] < 1 || sos[0] > maxComponents || len(sos) != 4+2*int(sos[0]) {
 		return formatErrorf(headerPos, "a malformed scan header")
 	}
-	*s = scan{n: int(sos[0]), nextRestart: noRestart}
+	n := int(sos[0])
+	*s = scan{n: n, nextRestart: noRestart}
 	if d.frame.RestartInterval > 0 {
 		s.nextRestart = d.frame.RestartInterval
 	}
@@ -67,16 +69,13 @@ func (d *Decoder) begin(data, sos []byte, pos int) error {
 			return formatErrorf(headerPos, "%s", what)
 		}
 	}
-	for i := range s.n {
+	for i := range n {
+		s.n = i
 		if err := d.beginComponent(&s.comps[i], sos[1+2*i], sos[2+2*i], headerPos); err != nil {
 			return err
 		}
-		for j := range i {
-			if s.comps[j].index == s.comps[i].index {
-				return formatErrorf(headerPos, "a scan names component %d twice", s.comps[i].index)
-			}
-		}
 	}
+	s.n = n
 	if what := d.arrange(); what != "" {
 		return formatErrorf(headerPos, "%s", what)
 	}
@@ -84,17 +83,28 @@ func (d *Decoder) begin(data, sos []byte, pos int) error {
 	return nil
 }
 
+// has reports whether the scan has a component already.
+func (s *scan) has(index int) bool {
+	for i := range s.n {
+		if s.comps[i].index == index {
+			return true
+		}
+	}
+	return false
+}
+
 func (d *Decoder) beginComponent(c *scanComponent, id, selectors byte, pos int) error {
 	f := &d.frame
 	c.index = -1
 	for i := range f.Components {
-		if f.ids[i] == id {
+		// A few files name several components alike: then each scan has them in order.
+		if f.ids[i] == id && !d.scan.has(i) {
 			c.index = i
 			break
 		}
 	}
 	if c.index < 0 {
-		return formatErrorf(pos, "a scan names component %d, which the frame does not have", id)
+		return formatErrorf(pos, "a scan names component %d, which the frame does not have, or the scan has already", id)
 	}
 	if q := f.quantSel[c.index]; !f.haveQuant[q] {
 		return formatErrorf(pos, "quantisation table %d of component %d is missing", q, c.index)
@@ -139,13 +149,13 @@ func (d *Decoder) arrange() string {
 		c := &s.comps[0]
 		c.step = image.Pt(1, 1)
 		g := &d.geo.comp[c.index]
-		s.mcusX, s.mcusY = g.gridW, g.gridH
+		s.mcusX, s.mcusY, s.rows = g.gridW, g.gridH, d.frame.rows[c.index]
 		s.region = g.blocks.Intersect(image.Rect(0, 0, g.gridW, g.gridH))
 		s.blocks[0], s.nBlocks = mcuBlock{comp: c}, 1
 		return ""
 	}
 	mh, mv := h.maxSampling()
-	s.mcusX, s.mcusY = ceilDiv(h.Width, 8*mh), ceilDiv(h.Height, 8*mv)
+	s.mcusX, s.mcusY, s.rows = ceilDiv(h.Width, 8*mh), ceilDiv(h.Height, 8*mv), 1
 	s.region = d.geo.mcus
 	for i := range s.n {
 		c := &s.comps[i]
@@ -180,7 +190,9 @@ func (d *Decoder) checkData() error {
 	r := &d.reader
 	if r.bad {
 		r.bad = false
-		return d.damagedData("the coded data are damaged: an invalid code or too many coefficients")
+		if err := d.damagedData("the coded data are damaged: an invalid code or too many coefficients"); err != nil {
+			return err
+		}
 	}
 	if !r.spent && r.overrun() {
 		r.spent = true
@@ -199,6 +211,7 @@ func (d *Decoder) restart() error {
 	if err := d.checkData(); err != nil {
 		return err
 	}
+	d.known.late = d.reader.spent
 	s.mcu = s.nextRestart
 	s.nextRestart += d.frame.RestartInterval
 	if err := d.reader.skipToRestart(s.restarts); err != nil {

@@ -1,13 +1,19 @@
 package jpeg
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"fmt"
+)
 
 // sequential decodes the scans of a sequential file until every component has had
 // one.
 func (d *Decoder) sequential(dst *Planes, data, sos []byte, pos int) error {
 	var seen [maxComponents]bool
 	missing := d.frame.Components
-	for {
+	for scans := 1; ; scans++ {
+		if scans > maxScans {
+			return formatErrorf(pos, "more than %d scans", maxScans)
+		}
 		if err := d.begin(data, sos, pos); err != nil {
 			return err
 		}
@@ -26,7 +32,7 @@ func (d *Decoder) sequential(dst *Planes, data, sos []byte, pos int) error {
 		var err error
 		sos, pos, err = d.frame.parse(data, d.reader.src)
 		if err == nil && sos == nil {
-			err = formatErrorf(pos, "the image ends with %d of its components missing", missing)
+			err = &FormatError{Offset: pos, What: fmt.Sprintf("the image ends with %d of its components missing", missing), Decodable: true}
 		}
 		if err != nil {
 			for i := range d.frame.Components {
@@ -34,7 +40,7 @@ func (d *Decoder) sequential(dst *Planes, data, sos []byte, pos int) error {
 					fill(dst.Plane[i].Pix, 128)
 				}
 			}
-			return d.damaged(err)
+			return d.afterScans(err)
 		}
 	}
 }
@@ -54,6 +60,9 @@ func (d *Decoder) sequentialScan(dst *Planes) error {
 		c.stride = dst.Plane[c.index].Stride
 	}
 	for y := s.region.Min.Y; y < s.region.Max.Y; y++ {
+		if err := ended(d.Context); err != nil {
+			return err
+		}
 		if err := d.skipTo(y*s.mcusX + s.region.Min.X); err != nil {
 			return err
 		}
@@ -94,11 +103,11 @@ func (d *Decoder) sequentialBlock(dst *Planes, b *mcuBlock, coded bool) {
 	switch {
 	case !coded:
 		idctFlat(out, c.stride, size, 0)
-	case size == 8:
+	case size == 8 && !d.Tolerant:
 		decodeBlock(&d.reader, c, &d.block, out)
 	default:
 		decodeBlock(&d.reader, c, &d.block, nil)
-		idct(out, c.stride, size, (*block)(d.block[:blockSize]), c.quant)
+		d.idct(out, c.stride, size, (*block)(d.block[:blockSize]), c.quant)
 	}
 }
 
@@ -110,7 +119,12 @@ func (d *Decoder) skipTo(mcu int) error {
 	for i := range s.nBlocks {
 		comps[i] = s.blocks[i].comp
 	}
-	for s.mcu < mcu {
+	for n := 1; s.mcu < mcu; n++ {
+		if n%mcusPerLook == 0 {
+			if err := ended(d.Context); err != nil {
+				return err
+			}
+		}
 		if s.nextRestart <= mcu {
 			if err := d.restart(); err != nil {
 				return err
@@ -126,6 +140,16 @@ func (d *Decoder) skipTo(mcu int) error {
 		}
 	}
 	return nil
+}
+
+// idct writes the samples of a block and clears it. What a decoder that is Tolerant makes of
+// damaged files is what libjpeg-turbo makes of them, overflows and all.
+func (d *Decoder) idct(dst []uint8, stride, size int, b *block, q *quantTable) {
+	if d.Tolerant && size == 8 {
+		idctWrapping(dst, stride, b, q)
+		return
+	}
+	idct(dst, stride, size, b, q)
 }
 
 // idct writes the samples of a block, size in each direction (8, 4, 2 or 1), and clears

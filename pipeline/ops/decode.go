@@ -31,6 +31,10 @@ type DecodeOptions struct {
 	// MaxPixels refuses larger pictures before anything is allocated for them;
 	// default 1<<28 (268 megapixels).
 	MaxPixels int64
+
+	// Damaged says what becomes of JPEG files that are damaged but can be decoded;
+	// default Refuse.
+	Damaged DamagedPolicy
 }
 
 // RandomCropOptions configures DecodeRandomCrop.
@@ -87,6 +91,8 @@ func (o *DecodeOptions) check(g *pipeline.Graph, name string, encoded pipeline.V
 		g.Fail(name, fmt.Errorf("the input is %s; the bytes of a picture file are wanted, uint8 of one dimension", in))
 	case o.Type > Any:
 		g.Fail(name, fmt.Errorf("Type is %d; it must be RGB, Gray, BGR, YCbCr or Any", o.Type))
+	case o.Damaged > Keep:
+		g.Fail(name, fmt.Errorf("Damaged is %v; it must be Refuse or Keep", o.Damaged))
 	case o.MaxPixels < 0:
 		g.Fail(name, fmt.Errorf("MaxPixels is %d; it must be positive", o.MaxPixels))
 	}
@@ -151,12 +157,14 @@ type decode struct {
 	file  picturefile
 }
 
-// config describes the decoder for the pipeline's fingerprint.
+// config describes the decoder for the pipeline's fingerprint, of which policies on
+// errors are no part.
 func (d *decode) config() string {
+	o := fmt.Sprintf("{Type:%d IgnoreOrientation:%t MaxPixels:%d}", d.o.Type, d.o.IgnoreOrientation, d.o.MaxPixels)
 	if d.crop == nil {
-		return fmt.Sprintf("%+v", d.o)
+		return o
 	}
-	return fmt.Sprintf("%+v %+v", d.o, *d.crop)
+	return fmt.Sprintf("%s %+v", o, *d.crop)
 }
 
 func (d *decode) open(s *pipeline.Sample, data []byte) error { return d.file.open(s, data, &d.o) }
@@ -181,7 +189,10 @@ func (d *decode) planar() bool {
 // pixels decodes a region into memory of its own.
 func (d *decode) pixels(s *pipeline.Sample, r image.Rectangle) (imaging.Image, error) {
 	m := imaging.Image{Type: imaging.Uint8, H: r.Dy(), W: r.Dx(), C: d.file.channels(d.o.Type)}
-	var err error
+	err := d.file.admit(r)
+	if err != nil {
+		return m, err
+	}
 	if m.Pix, err = d.file.room(s, &d.file.region, m.H*m.W*m.C, m.C); err != nil {
 		return m, err
 	}
@@ -194,6 +205,9 @@ func (d *decode) Run(s *pipeline.Sample, in, out []*pipeline.Tensor) error {
 		return err
 	}
 	r := d.region(s)
+	if err := d.file.admit(r); err != nil {
+		return err
+	}
 	dst, err := out[0].Resize(r.Dy(), r.Dx(), d.file.channels(d.o.Type))
 	if err != nil {
 		return err

@@ -3,6 +3,7 @@
 package ops
 
 import (
+	"context"
 	"image"
 
 	"github.com/planktonml/plankton/internal/jpeg"
@@ -26,8 +27,19 @@ func (e *jpegEngine) Pixels(dst []byte, stride int, data []byte, region image.Re
 	if err != nil {
 		return err
 	}
+	if e.Context != nil && e.Context.Err() != nil {
+		return context.Cause(e.Context) // libjpeg cannot be stopped later
+	}
 	if format != jpeg.FormatRGB && format != jpeg.FormatGray || h.Space == jpeg.CMYK || h.Space == jpeg.YCCK {
 		return e.Decoder.Pixels(dst, stride, data, region, format)
 	}
-	return e.turbo.Pixels(dst, stride, data, region, format, 1)
+	e.turbo.Tolerant = e.Tolerant
+	if err = e.turbo.Pixels(dst, stride, data, region, format, 1); err == nil || e.Tolerant {
+		return err
+	}
+	// libjpeg does not tell damage from what cannot be decoded.
+	if ours := e.Decoder.Pixels(dst, stride, data, region, format); damageOf(ours) != nil {
+		return ours
+	}
+	return err
 }

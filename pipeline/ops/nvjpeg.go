@@ -14,7 +14,9 @@ type JPEGDecoder = accel.JPEGDecoder
 
 // DeviceDecodeOptions configures DeviceDecodeImage.
 type DeviceDecodeOptions struct {
-	DecodeOptions // Type is RGB, BGR or Gray
+	// Type is RGB, BGR or Gray. Damaged counts for the files that the host decodes, of
+	// which those that the device's decoder has refused are in no statistics.
+	DecodeOptions
 
 	// Height and Width are the size of every picture, upright.
 	Height, Width int

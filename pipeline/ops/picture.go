@@ -17,6 +17,8 @@ import (
 type picturefile struct {
 	ample bool // there is no memory budget
 
+	damaged DamagedPolicy
+
 	h, w int // upright
 
 	data   []byte // of a JPEG file, nil for other formats
@@ -48,7 +50,7 @@ func (p *picturefile) open(s *pipeline.Sample, data []byte, o *DecodeOptions) er
 	case len(data) == 0:
 		return errors.New("the file is empty")
 	case bytes.HasPrefix(data, []byte("\xff\xd8")):
-		p.jpeg.Limits.MaxPixels = o.MaxPixels
+		p.jpeg.Limits.MaxPixels, p.jpeg.Context, p.damaged = o.MaxPixels, s.Context(), o.Damaged
 		h, err := p.jpeg.Header(data)
 		if err != nil {
 			return err
@@ -124,8 +126,7 @@ func (p *picturefile) pixels(s *pipeline.Sample, dst []byte, r image.Rectangle, 
 	if p.turn == 1 {
 		return p.decode(s, dst, r.Dx()*c, r, format)
 	}
-	a, b := p.stored(r.Min.X, r.Min.Y), p.stored(r.Max.X-1, r.Max.Y-1)
-	from := image.Rectangle{image.Pt(min(a.X, b.X), min(a.Y, b.Y)), image.Pt(max(a.X, b.X)+1, max(a.Y, b.Y)+1)}
+	a, from := p.stored(r.Min.X, r.Min.Y), p.from(r)
 	stride := from.Dx() * c
 	raw, err := p.room(s, &p.raw, stride*from.Dy(), c)
 	if err != nil {
@@ -151,7 +152,26 @@ func (p *picturefile) decode(s *pipeline.Sample, dst []byte, stride int, r image
 	if err := p.reserve(s, p.jpeg.PixelsGrowth(&p.header, r)); err != nil {
 		return err
 	}
-	return p.jpeg.Pixels(dst, stride, p.data, r, format)
+	damage := p.jpeg.Pixels(dst, stride, p.data, r, format)
+	if !p.again(damage) {
+		return refused(damage)
+	}
+	return p.kept(s, damage, p.jpeg.Pixels(dst, stride, p.data, r, format))
+}
+
+// admit returns an error if the buffers for a region are beyond the decoder's limits,
+// before there are any for its pixels.
+func (p *picturefile) admit(r image.Rectangle) error {
+	if p.data == nil {
+		return nil
+	}
+	return p.jpeg.Admit(&p.header, p.from(r), 1)
+}
+
+// from returns where an upright region is in the stored picture.
+func (p *picturefile) from(r image.Rectangle) image.Rectangle {
+	a, b := p.stored(r.Min.X, r.Min.Y), p.stored(r.Max.X-1, r.Max.Y-1)
+	return image.Rectangle{image.Pt(min(a.X, b.X), min(a.Y, b.Y)), image.Pt(max(a.X, b.X)+1, max(a.Y, b.Y)+1)}
 }
 
 // room returns n bytes of a buffer for a region with so many channels. Random crops are
@@ -209,13 +229,22 @@ func (p *picturefile) planar() bool {
 	return false
 }
 
+// decodePlanes decodes the planes that cover a region.
+func (p *picturefile) decodePlanes(s *pipeline.Sample, region image.Rectangle, reduce int) error {
+	damage := p.jpeg.Planes(&p.planes, p.data, region, reduce)
+	if !p.again(damage) {
+		return refused(damage)
+	}
+	return p.kept(s, damage, p.jpeg.Planes(&p.planes, p.data, region, reduce))
+}
+
 // ycbcr decodes the planes that cover a region, at 1/reduce of the size, and
 // returns them with the place of their first sample in the reduced picture.
 func (p *picturefile) ycbcr(s *pipeline.Sample, region image.Rectangle, reduce int) (imaging.YCbCr, image.Point, error) {
 	if err := p.reserve(s, p.jpeg.Growth(&p.planes, &p.header, region, reduce)); err != nil {
 		return imaging.YCbCr{}, image.Point{}, err
 	}
-	if err := p.jpeg.Planes(&p.planes, p.data, region, reduce); err != nil {
+	if err := p.decodePlanes(s, region, reduce); err != nil {
 		return imaging.YCbCr{}, image.Point{}, err
 	}
 	y := &p.planes.Plane[0]

@@ -180,7 +180,7 @@ func TestProgressiveFilesUnderABudget(t *testing.T) {
 // allocated for it.
 func TestAProgressiveFileIsRefusedBeforeItIsDecoded(t *testing.T) {
 	const width, height = 8000, 6000
-	file := encodeProgressive(1, width, height, true)
+	file := append(encodeProgressive(1, width, height, true), make([]byte, width*height*3/64/8)...)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	_, err := epoch(t, pipeline.Options{MemoryBudget: 1 << 20, Workers: 1}, func(g *pipeline.Graph) {

@@ -83,12 +83,8 @@ func (d *Decoder) Pixels(dst []byte, stride int, data []byte, region image.Recta
 	if err := d.open(); err != nil {
 		return err
 	}
-	tolerant := C.int(0)
-	if d.Tolerant {
-		tolerant = 1
-	}
 	message := C.engine_pixels(d.engine, (*C.uint8_t)(unsafe.SliceData(data)), C.size_t(len(data)), rectangle(region),
-		C.int(reduce), space, tolerant, (*C.uint8_t)(unsafe.SliceData(dst)), C.size_t(stride))
+		C.int(reduce), space, d.tolerant(), (*C.uint8_t)(unsafe.SliceData(dst)), C.size_t(stride))
 	return asError(message)
 }
 
@@ -109,7 +105,14 @@ func (d *Decoder) Planes(dst *jpeg.Planes, data []byte, region image.Rectangle, 
 		d.pin.Pin(unsafe.SliceData(p.Pix))
 		d.planes[i] = C.plane{pix: (*C.uint8_t)(unsafe.SliceData(p.Pix)), stride: C.int(p.Stride), rect: rectangle(p.Rect)}
 	}
-	return asError(C.engine_planes(d.engine, (*C.uint8_t)(unsafe.SliceData(data)), C.size_t(len(data)), C.int(reduce), &d.planes[0], C.int(h.Components)))
+	return asError(C.engine_planes(d.engine, (*C.uint8_t)(unsafe.SliceData(data)), C.size_t(len(data)), C.int(reduce), d.tolerant(), &d.planes[0], C.int(h.Components)))
+}
+
+func (d *Decoder) tolerant() C.int {
+	if d.Tolerant {
+		return 1
+	}
+	return 0
 }
 
 func rectangle(r image.Rectangle) C.rectangle {

@@ -82,9 +82,12 @@ const char *engine_pixels(engine *e, const uint8_t *data, size_t size, rectangle
   jpeg_start_decompress(d);
   JDIMENSION x = r.x, w = r.width;
   if (r.width < (int)d->output_width) {
-    /* Chroma at the edge of a crop is not that of the whole picture. */
-    x = r.x > 2 ? r.x - 2 : 0;
-    w = r.x + r.width + 2 - x;
+    /* Chroma at the edge of a crop is not that of the whole picture, nor are the two blocks there
+       where blocks are smoothed. */
+    int margin = 2;
+    if (d->progressive_mode) margin += 2 * DCTSIZE * d->max_h_samp_factor;
+    x = r.x > margin ? r.x - margin : 0;
+    w = r.x + r.width + margin - x;
     if (x + w > d->output_width) w = d->output_width - x;
     jpeg_crop_scanline(d, &x, &w);
   }
@@ -100,7 +103,8 @@ const char *engine_pixels(engine *e, const uint8_t *data, size_t size, rectangle
   return end(e, e->message);
 }
 
-const char *engine_planes(engine *e, const uint8_t *data, size_t size, int reduce, plane *planes, int n) {
+const char *engine_planes(engine *e, const uint8_t *data, size_t size, int reduce, int tolerant, plane *planes,
+                          int n) {
   struct jpeg_decompress_struct *d = &e->d;
   e->err.num_warnings = 0;
   if (setjmp(e->escape)) return end(e, e->message);
@@ -141,7 +145,8 @@ const char *engine_planes(engine *e, const uint8_t *data, size_t size, int reduc
       }
     }
   }
-  return end(e, e->err.num_warnings ? e->message : NULL);
+  if (tolerant || e->err.num_warnings == 0) return end(e, NULL);
+  return end(e, e->message);
 }
 
 const char *engine_encode(engine *e, const uint8_t *pix, int width, int height, const encoding *how,

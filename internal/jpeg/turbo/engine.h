@@ -30,7 +30,7 @@ void engine_free(engine *);
 /* The functions return NULL or a message that is valid until the next call. */
 const char *engine_pixels(engine *, const uint8_t *data, size_t size, rectangle region, int reduce,
                           int space, int tolerant, uint8_t *dst, size_t stride);
-const char *engine_planes(engine *, const uint8_t *data, size_t size, int reduce, plane *planes, int n);
+const char *engine_planes(engine *, const uint8_t *data, size_t size, int reduce, int tolerant, plane *planes, int n);
 const char *engine_encode(engine *, const uint8_t *pix, int width, int height, const encoding *how,
                           uint8_t **out, unsigned long *size);
 

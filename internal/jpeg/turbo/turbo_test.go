@@ -30,6 +30,20 @@ func newPair(tb testing.TB) *pair {
 	return p
 }
 
+// requireSame decodes a damaged file with both: either both yield the same pixels, or both
+// refuse it.
+func (p *pair) requireSame(t *testing.T, data []byte, region image.Rectangle, name string) {
+	t.Helper()
+	p.theirs.Close() // libjpeg keeps tables from file to file
+	pix := make([]byte, 3*region.Dx()*region.Dy())
+	if err := p.theirs.Pixels(pix, 3*region.Dx(), data, region, jpeg.FormatRGB, 1); err != nil {
+		require.Error(t, p.ours.Pixels(pix, 3*region.Dx(), data, region, jpeg.FormatRGB), "%s: %v", name, err)
+		return
+	}
+	p.requireEqual(t, data, region, jpeg.FormatRGB, name)
+	p.requireEqual(t, data, region, jpeg.FormatGray, name)
+}
+
 // equal decodes a region with both and reports whether the pixels are the same.
 func (p *pair) equal(t *testing.T, data []byte, region image.Rectangle, format jpeg.Format, name string) bool {
 	t.Helper()
@@ -137,51 +151,46 @@ func TestGeneratedEqual(t *testing.T) {
 	}
 }
 
-// damage cuts a file short, takes a piece out or flips a bit of its coded data.
-func damage(r *rand.Rand, data []byte, components, kind int) []byte {
-	scan := bytes.LastIndex(data, []byte{0xFF, 0xDA}) + 8 + 2*components
-	at := scan + r.IntN(len(data)-scan)
+// damage ends a file early, takes a piece out or flips a bit of its coded data.
+func damage(r *rand.Rand, data []byte, kind int) []byte {
+	scan := bytes.LastIndex(data, []byte{0xFF, 0xDA})
+	scan += 2 + int(data[scan+3])
+	at := scan + r.IntN(len(data)-2-scan)
 	switch kind {
 	case 0:
-		return data[:at]
+		return append(data[:at:at], 0xFF, 0xD9)
 	case 1:
-		return append(data[:at:at], data[min(len(data), at+1+r.IntN(60)):]...)
+		end := len(data) - 2
+		return append(data[:at:at], data[min(end, at+1+r.IntN(60)):]...)
 	}
 	data[at] ^= 1 << r.IntN(8)
 	return data
 }
 
-// TestDamagedEqual compares tolerant decoding: of files without restart markers that
-// are cut short exactly, of others but for a few, in which overflows of the transform or
-// the end of an interval go another way.
+// TestDamagedEqual compares tolerant decoding of files that are cut, lack a piece or have a
+// bit flipped in the coded data of their last scan.
 func TestDamagedEqual(t *testing.T) {
 	p := newPair(t)
 	p.ours.Tolerant, p.theirs.Tolerant = true, true
 	r := rand.New(rand.NewPCG(5, 6))
 	const rounds = 3000
-	damaged, different := 0, 0
+	damaged := 0
 	for i := range rounds {
-		how := Encoding{Quality: 96 + r.IntN(5), Components: 1 + 2*r.IntN(2), H: 1 + r.IntN(2), V: 1 + r.IntN(2)}
+		how := Encoding{Quality: 96 + r.IntN(5), Components: 1 + 2*r.IntN(2), H: 1 + r.IntN(2), V: 1 + r.IntN(2), Progressive: r.IntN(4) == 0}
 		width, height := 9+r.IntN(60), 9+r.IntN(60)
 		if r.IntN(2) == 0 {
 			how.RestartInterval = 1 + r.IntN(5)
 		}
 		data, err := p.theirs.Encode(picture(r, width, height, how.Components), width, height, how)
 		require.NoError(t, err)
-		data = damage(r, data, how.Components, i%3)
+		data = damage(r, data, i%3)
 		name := fmt.Sprintf("kind %d, %d×%d %+v", i%3, width, height, how)
-		region := image.Rect(0, 0, width, height)
-		if i%3 == 0 && how.RestartInterval == 0 {
-			p.requireEqual(t, data, region, jpeg.FormatRGB, name)
-		} else if !p.equal(t, data, region, jpeg.FormatRGB, name) {
-			different++
-		}
+		p.requireSame(t, data, image.Rect(0, 0, width, height), name)
 		if p.ours.Damage() != nil {
 			damaged++
 		}
 	}
 	require.Greater(t, damaged, rounds/2)
-	require.Less(t, different, rounds/200)
 }
 
 func TestErrors(t *testing.T) {
