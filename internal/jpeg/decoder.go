@@ -104,7 +104,7 @@ func (d *Decoder) decode(dst *Planes, data, sos []byte, pos int, region image.Re
 	return d.sequential(dst, data, sos, pos)
 }
 
-func or(v, unset int64) int64 {
+func or[N int | int64](v, unset N) N {
 	if v == 0 {
 		return unset
 	}

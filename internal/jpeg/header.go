@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+
+	"github.com/planktonml/plankton/internal/exif"
 )
 
 // maxComponents is the largest number of components that a colour space has.
@@ -177,8 +179,8 @@ func (f *frame) segment(marker byte, p []byte, pos int) error {
 	case markerAPP0:
 		f.jfif = f.jfif || bytes.HasPrefix(p, []byte("JFIF\x00"))
 	case markerAPP1:
-		if o := exifOrientation(p); o != 0 {
-			f.Orientation = o
+		if tiff, ok := bytes.CutPrefix(p, []byte("Exif\x00\x00")); ok {
+			f.Orientation = or(exif.Orientation(tiff), f.Orientation)
 		}
 	case markerAPP14:
 		if len(p) >= 12 && bytes.HasPrefix(p, []byte("Adobe")) {

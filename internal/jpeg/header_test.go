@@ -2,7 +2,6 @@ package jpeg
 
 import (
 	"bytes"
-	"encoding/binary"
 	"math/rand/v2"
 	"testing"
 
@@ -10,39 +9,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// exif returns an APP1 payload whose directory has an orientation as its second entry.
-func exif(order binary.AppendByteOrder, magic string, orientation uint16) []byte {
-	p := append([]byte("Exif\x00\x00"), magic...)
-	p = order.AppendUint32(p, 8)
-	p = order.AppendUint16(p, 2)
-	entry := func(tag, value uint16) {
-		p = order.AppendUint16(p, tag)
-		p = order.AppendUint16(p, 3)
-		p = order.AppendUint32(p, 1)
-		p = order.AppendUint16(p, value)
-		p = order.AppendUint16(p, 0)
-	}
-	entry(0x0100, 9)
-	entry(0x0112, orientation)
-	return p
-}
-
-func TestExifOrientation(t *testing.T) {
-	little := exif(binary.LittleEndian, "II*\x00", 6)
-	assert.Equal(t, 6, exifOrientation(little))
-	assert.Equal(t, 8, exifOrientation(exif(binary.BigEndian, "MM\x00*", 8)))
-	assert.Equal(t, 0, exifOrientation(exif(binary.BigEndian, "MM\x00*", 9)))
-	assert.Equal(t, 0, exifOrientation(exif(binary.BigEndian, "II*\x00", 8)))
-	assert.Equal(t, 0, exifOrientation(exif(binary.BigEndian, "MM*\x00", 8)))
-	for n := range len(little) - 2 {
-		assert.Equal(t, 0, exifOrientation(little[:n]), "%d bytes", n)
-	}
+// exifSegment returns an APP1 payload that holds nothing but an orientation, as a
+// little-endian SHORT.
+func exifSegment(orientation byte) []byte {
+	p := []byte("Exif\x00\x00II*\x00\x08\x00\x00\x00\x01\x00\x12\x01\x03\x00\x01\x00\x00\x00")
+	return append(p, orientation, 0, 0, 0)
 }
 
 func TestHeader(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	data := encode(r, fileSpec{width: 300, height: 7, sampling: samplings["4:2:2"], adobe: -1, restart: 5, progressive: true})
-	app1 := exif(binary.LittleEndian, "II*\x00", 3)
+	app1 := exifSegment(3)
 	data = bytes.Join([][]byte{data[:2], {0xFF, markerAPP1, 0, byte(len(app1) + 2)}, app1, data[2:]}, nil)
 	h, err := new(Decoder).Header(data)
 	require.NoError(t, err)
