@@ -26,7 +26,7 @@ var may = map[string][]string{
 	"internal/layers":         {},
 	"internal/datatest":       {},
 	"internal/guardpage":      {},
-	"internal/png":            {},
+	"internal/png":            {"internal/exif"},
 	"internal/workload":       {"pipeline", "pipeline/ops", "pipeline/readers"},
 	"internal/region":         {},
 	"internal/affinity":       {},
