@@ -2,8 +2,11 @@ package png
 
 import (
 	"encoding/binary"
+	"fmt"
 	"hash/crc32"
 	"math"
+
+	"github.com/planktonml/plankton/internal/exif"
 )
 
 const signature = "\x89PNG\r\n\x1a\n"
@@ -26,6 +29,23 @@ const (
 	RGBA      ColorType = 6
 )
 
+// String returns the name of a colour type.
+func (c ColorType) String() string {
+	switch c {
+	case Gray:
+		return "grey"
+	case RGB:
+		return "RGB"
+	case Paletted:
+		return "a palette"
+	case GrayAlpha:
+		return "grey with alpha"
+	case RGBA:
+		return "RGB with alpha"
+	}
+	return fmt.Sprintf("colour type %d", uint8(c))
+}
+
 // channels returns the number of values of a pixel in the file.
 func (c ColorType) channels() int {
 	return [...]int{Gray: 1, RGB: 3, Paletted: 1, GrayAlpha: 2, RGBA: 4}[c]
@@ -38,6 +58,7 @@ type Header struct {
 	Depth         int // bits of a channel or index: 1, 2, 4, 8 or 16
 	Interlaced    bool
 	Transparent   bool // a gray or RGB file names a colour that is transparent
+	Orientation   int  // Exif's, how the picture is to be turned: 1 to 8, 1 is upright
 }
 
 // The stages of a file: which chunk was seen last, of those whose order matters.
@@ -54,12 +75,15 @@ type scanner struct {
 	data  []byte
 	stage int
 	Header
+	turned  bool         // the orientation is read
 	palette [256][3]byte // black beyond the file's
 	idat    int          // where the chunks with the pixels begin
 	end     int          // and where they end
 }
 
-// next returns the chunk at pos, whose checksum is right, and the position behind it.
+// next returns the chunk at pos and the position behind it. The checksum of a critical
+// chunk is right. An ancillary chunk with a wrong one, whose contents nobody can trust
+// and the pixels do not need, is returned as one that does not matter.
 func (s *scanner) next(pos int) (kind string, body []byte, end int, err error) {
 	left := len(s.data) - pos
 	if left < chunkHead+chunkTail {
@@ -75,6 +99,9 @@ func (s *scanner) next(pos int) (kind string, body []byte, end int, err error) {
 	end = pos + chunkHead + int(n)
 	summed := s.data[pos+4 : end]
 	if crc32.ChecksumIEEE(summed) != binary.BigEndian.Uint32(s.data[end:]) {
+		if ancillary := summed[0]&0x20 != 0; ancillary {
+			return "", nil, end + chunkTail, nil
+		}
 		return "", nil, 0, formatErrorf(end, "the checksum of chunk %q is wrong", summed[:4])
 	}
 	return kindOf(summed[:4]), summed[4:], end + chunkTail, nil
@@ -82,7 +109,7 @@ func (s *scanner) next(pos int) (kind string, body []byte, end int, err error) {
 
 // kindOf returns the kind of a chunk if it is one that matters, without allocating.
 func kindOf(b []byte) string {
-	for _, k := range [...]string{"IDAT", "IHDR", "PLTE", "tRNS", "IEND"} {
+	for _, k := range [...]string{"IDAT", "IHDR", "PLTE", "tRNS", "eXIf", "IEND"} {
 		if string(b) == k {
 			return k
 		}
@@ -161,6 +188,10 @@ func (s *scanner) chunk(pos int) (end int, err error) {
 		case s.end == pos: // others are left out
 			s.end = end
 		}
+	case "eXIf":
+		if o := exif.Orientation(body); o != 0 && !s.turned {
+			s.Orientation, s.turned = o, true
+		}
 	case "IEND":
 		allowed, length = s.stage == seenIDAT, len(body) == 0
 		end = -1
@@ -186,7 +217,7 @@ func (s *scanner) readHeader(pos int, body []byte) error {
 	case body[10] != 0 || body[11] != 0 || body[12] > 1:
 		return formatErrorf(pos+10, "compression %d, filter %d and interlacing %d do not all exist", body[10], body[11], body[12])
 	}
-	s.Width, s.Height, s.Depth, s.Color, s.Interlaced = int(w), int(h), int(depth), color, body[12] == 1
+	s.Header = Header{Width: int(w), Height: int(h), Depth: int(depth), Color: color, Interlaced: body[12] == 1, Orientation: 1}
 	return nil
 }
 

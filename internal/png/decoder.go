@@ -1,11 +1,10 @@
 package png
 
 import (
-	"bytes"
 	"encoding/binary"
 	"fmt"
-	"io"
 	"math"
+	"unsafe"
 )
 
 // Decoder decodes one file after the other: [Decoder.Open] reads what a file says
@@ -16,28 +15,33 @@ type Decoder struct {
 	// is no limit.
 	MaxPixels int64
 
-	file   scanner
-	joined []byte // compressed data that the file has in pieces
-	rows   []byte // a byte for the filter in front of each
-	pix    []byte // pixels of less than 8 bits, spread
+	// MaxBytes bounds the decoder's buffers for one picture, see [Decoder.Growth];
+	// 0 means 1 GiB. The pixels are the caller's and are not counted.
+	MaxBytes int64
 
-	stream bytes.Reader  // compressed data
-	zlib   io.ReadCloser // kept for its tables; nil before the first file
-	past   [1]byte       // what the stream has behind the rows, if anything
+	file    scanner
+	joined  []byte // compressed data that the file has in pieces
+	row     []byte // the row that is made, behind margin bytes of zero
+	above   []byte // the one above it, likewise
+	scratch *scratch
+	work    int // bytes decoded since the context was looked at
 }
 
-// A Picture is a decoded file: a pixel in column x of row y begins at
-// Pix[y*Stride+x*Step], its channels, most significant byte first, are Depth/8 bytes
-// apart, or 1 byte where Depth is less than 8.
-type Picture struct {
-	Pix          []byte
-	Stride, Step int
-	Palette      *[256][3]byte // colours where pixels are indices, else nil; black beyond the file's
+// scratch is memory of a fixed size.
+type scratch struct {
+	inflater
+	colors
+	wide  [chunkPixels * 4]byte // channels of 8 bits, of pixels that have other ones
+	dense [chunkPixels * 3]byte // converted pixels that are not written side by side
 }
 
-// Open reads a file up to its end and checks all but the pixels; of an interlaced
-// file it reads the header alone. The data must stay as they are until Decode is
-// done.
+const (
+	defaultMaxBytes = 1 << 30
+	scratchBytes    = int64(unsafe.Sizeof(scratch{}))
+)
+
+// Open reads a file up to its end and checks all but the pixels. The data must stay as
+// they are until Decode is done.
 func (d *Decoder) Open(data []byte) (Header, error) {
 	s := &d.file
 	*s = scanner{data: data}
@@ -48,17 +52,23 @@ func (d *Decoder) Open(data []byte) (Header, error) {
 	if n := int64(s.Width) * int64(s.Height); d.MaxPixels > 0 && n > d.MaxPixels {
 		return Header{}, fmt.Errorf("png: %w: %d×%d is %d pixels, the limit is %d (MaxPixels)", ErrTooLarge, s.Width, s.Height, n, d.MaxPixels)
 	}
-	if int64(s.Width)*8 >= (math.MaxInt-int64(s.Height))/int64(s.Height) { // with 8 bytes a pixel
+	if int64(s.Width)*8 >= (math.MaxInt/2-int64(s.Height))/int64(s.Height) { // with 8 bytes a pixel
 		return Header{}, fmt.Errorf("png: %w: %d×%d pixels are more than memory can hold", ErrTooLarge, s.Width, s.Height)
 	}
-	if s.Interlaced {
-		return s.Header, nil
+	if err := s.rest(pos); err != nil {
+		return s.Header, err
 	}
-	err = s.rest(pos)
-	if n := int64(s.Height) * int64(1+s.rowBytes()); err == nil && n > maxRatio*int64(s.end-s.idat) {
-		err = &FormatError{Offset: s.end, Err: errNotEnough}
+	if s.storedBytes() > maxRatio*int64(s.end-s.idat) {
+		return s.Header, &FormatError{Offset: s.end, Err: errNotEnough}
 	}
-	return s.Header, err
+	limit := d.MaxBytes
+	if limit == 0 {
+		limit = defaultMaxBytes
+	}
+	if need := d.need(); need > limit {
+		return s.Header, fmt.Errorf("png: %w: decoding takes %d bytes of buffers, the limit is %d (MaxBytes)", ErrTooLarge, need, limit)
+	}
+	return s.Header, nil
 }
 
 // maxRatio is how many bytes a compressed one can stand for: a repeated length of 258
@@ -66,26 +76,47 @@ func (d *Decoder) Open(data []byte) (Header, error) {
 // memory for pixels that it cannot have.
 const maxRatio = 258 * 8 / 2
 
-// rowBytes returns the bytes of a row, the one for its filter aside.
-func (h *Header) rowBytes() int { return (h.Width*h.Color.channels()*h.Depth + 7) / 8 }
+// rowBytes returns the bytes of a row of w pixels, the one for its filter aside.
+func (h *Header) rowBytes(w int) int { return (w*h.Color.channels()*h.Depth + 7) / 8 }
+
+// pixelBytes returns how many bytes lie between values that belong together: those of a
+// pixel, at least one.
+func (h *Header) pixelBytes() int { return max(1, h.Color.channels()*h.Depth/8) }
+
+// storedBytes returns the bytes of all rows with their filters.
+func (h *Header) storedBytes() (n int64) {
+	for _, p := range h.passes() {
+		if rows, w := p.size(h); rows > 0 && w > 0 {
+			n += int64(rows) * int64(1+h.rowBytes(w))
+		}
+	}
+	return n
+}
 
 // sizes returns how much each buffer must hold for the open file.
-func (d *Decoder) sizes() (joined, rows, pix int) {
+func (d *Decoder) sizes() (joined, row int) {
 	s := &d.file
 	if first := chunkHead + int(binary.BigEndian.Uint32(s.data[s.idat:])) + chunkTail; s.idat+first < s.end {
 		joined = s.end - s.idat
 	}
-	if s.Depth < 8 {
-		pix = s.Width * s.Height
-	}
-	return joined, s.Height * (1 + s.rowBytes()), pix
+	return joined, margin + s.rowBytes(s.Width)
+}
+
+// need returns the bytes of all buffers for the open file.
+func (d *Decoder) need() int64 {
+	joined, row := d.sizes()
+	return int64(joined) + 2*int64(row) + scratchBytes
 }
 
 // Growth returns how many bytes of buffers Decode is going to allocate for the open
-// file. The decompressor's window and tables, some 60 KiB, are not counted.
+// file. It does not count tables of some 40 KiB.
 func (d *Decoder) Growth() int64 {
-	joined, rows, pix := d.sizes()
-	return growth(d.joined, joined) + growth(d.rows, rows) + growth(d.pix, pix)
+	joined, row := d.sizes()
+	n := growth(d.joined, joined) + growth(d.row, row) + growth(d.above, row)
+	if d.scratch == nil {
+		n += scratchBytes
+	}
+	return n
 }
 
 func growth(b []byte, n int) int64 {
@@ -104,39 +135,32 @@ func resize(b []byte, n int) []byte {
 
 // Reserved returns how many bytes of buffers, in the sense of [Decoder.Growth], the
 // decoder holds.
-func (d *Decoder) Reserved() int64 { return int64(cap(d.joined) + cap(d.rows) + cap(d.pix)) }
+func (d *Decoder) Reserved() int64 {
+	n := int64(cap(d.joined) + cap(d.row) + cap(d.above))
+	if d.scratch != nil {
+		n += scratchBytes
+	}
+	return n
+}
 
 // Release gives the buffers up.
-func (d *Decoder) Release() { *d = Decoder{MaxPixels: d.MaxPixels} }
+func (d *Decoder) Release() { *d = Decoder{MaxPixels: d.MaxPixels, MaxBytes: d.MaxBytes} }
 
-// Decode returns the pixels of the open file, which is not interlaced. They are the
-// decoder's and stay until the next Decode.
-func (d *Decoder) Decode() (Picture, error) {
-	s := &d.file
-	joined, rows, pix := d.sizes()
-	d.rows = resize(d.rows, rows)
-	if err := d.decompress(d.compressed(joined)); err != nil {
-		return Picture{}, err
+// prepare takes the buffers for the open file.
+func (d *Decoder) prepare() {
+	_, row := d.sizes()
+	d.row, d.above = resize(d.row, row), resize(d.above, row)
+	clear(d.row[:margin])
+	clear(d.above[:margin])
+	if d.scratch == nil {
+		d.scratch = new(scratch)
 	}
-	n := s.rowBytes()
-	if err := unfilter(d.rows, n, max(1, s.Color.channels()*s.Depth/8)); err != nil {
-		return Picture{}, &FormatError{Offset: s.idat, Err: err}
-	}
-	p := Picture{Pix: d.rows[1:], Stride: 1 + n, Step: s.Color.channels() * s.Depth / 8}
-	if pix > 0 {
-		d.pix = resize(d.pix, pix)
-		d.spread()
-		p = Picture{Pix: d.pix, Stride: s.Width, Step: 1}
-	}
-	if s.Color == Paletted {
-		p.Palette = &s.palette
-	}
-	return p, nil
 }
 
 // compressed returns the compressed data in one piece.
-func (d *Decoder) compressed(joined int) []byte {
+func (d *Decoder) compressed() []byte {
 	s := &d.file
+	joined, _ := d.sizes()
 	if joined == 0 {
 		return s.data[s.idat+chunkHead : s.end-chunkTail]
 	}

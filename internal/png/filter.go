@@ -1,75 +1,71 @@
 package png
 
-import (
-	"encoding/binary"
-	"fmt"
+import "encoding/binary"
+
+// The filters of rows (section 9 of the specification).
+const (
+	none = iota
+	sub
+	up
+	average
+	paeth
 )
 
-// unfilter undoes the filters of rows of n bytes, each with a byte for its filter
-// in front, where a pixel has step bytes (section 9 of the specification). Left of
-// a row and above the first one everything is 0.
-func unfilter(rows []byte, n, step int) error {
-	var above []byte // nil for the first row
-	for y := 0; len(rows) > 0; y++ {
-		filter, row := rows[0], rows[1:1+n]
-		switch {
-		case filter > 4:
-			return fmt.Errorf("row %d has filter %d; there are 0 … 4", y, filter)
-		case filter == 1 || filter == 4 && y == 0:
-			for i := step; i < n; i++ {
-				row[i] += row[i-step]
-			}
-		case filter == 2 && y > 0:
-			addBytes(row, above)
-		case filter == 3:
-			addAverage(row, above, step)
-		case filter == 4:
-			addPaeth(row, above, step)
-		}
-		above, rows = row, rows[1+n:]
+// unfilter undoes a filter for a piece of a row. The piece begins at row[step], step
+// being the bytes of a pixel; the pixel in front of it stands before it, and above
+// begins likewise. There are zeros where the picture has no pixel.
+func unfilter(filter byte, row, above, raw []byte, step int) {
+	above = above[:len(row)]
+	switch filter {
+	case none:
+		copy(row[step:], raw)
+	case sub:
+		addLeft(row, raw, step)
+	case up:
+		addBytes(row[step:], above[step:], raw)
+	case average:
+		addAverage(row, above, raw, step)
+	case paeth:
+		addPaeth(row, above, raw, step)
 	}
-	return nil
 }
 
-// addBytes adds b to a, eight bytes at a time.
-func addBytes(a, b []byte) {
-	const low = 0x7f7f7f7f7f7f7f7f // all bits but the highest of each byte
-	b = b[:len(a)]
-	for len(a) >= 8 {
-		x, y := binary.LittleEndian.Uint64(a), binary.LittleEndian.Uint64(b)
-		binary.LittleEndian.PutUint64(a, (x&low+y&low)^(x^y)&^low)
-		a, b = a[8:], b[8:]
+// addLeft adds the pixel to the left.
+func addLeft(row, raw []byte, step int) {
+	for i, x := range raw {
+		row[i+step] = x + row[i]
 	}
-	for i := range a {
-		a[i] += b[i]
+}
+
+// addBytes adds a and b, eight bytes at a time.
+func addBytes(dst, a, b []byte) {
+	const low = 0x7f7f7f7f7f7f7f7f // all bits but the highest of each byte
+	a, b = a[:len(dst)], b[:len(dst)]
+	for len(dst) >= 8 {
+		x, y := binary.LittleEndian.Uint64(a), binary.LittleEndian.Uint64(b)
+		binary.LittleEndian.PutUint64(dst, (x&low+y&low)^(x^y)&^low)
+		dst, a, b = dst[8:], a[8:], b[8:]
+	}
+	for i := range dst {
+		dst[i] = a[i] + b[i]
 	}
 }
 
 // addAverage adds the mean of the pixels to the left and above.
-func addAverage(row, above []byte, step int) {
-	if above == nil {
-		for i := step; i < len(row); i++ {
-			row[i] += row[i-step] / 2
-		}
-		return
-	}
-	above = above[:len(row)]
-	for i := range min(step, len(row)) {
-		row[i] += above[i] / 2
-	}
-	for i := step; i < len(row); i++ {
-		row[i] += byte((int(row[i-step]) + int(above[i])) / 2)
+func addAverage(row, above, raw []byte, step int) {
+	for i, x := range raw {
+		row[i+step] = x + byte((int(row[i])+int(above[i+step]))/2)
 	}
 }
 
 // addPaeth adds that one of the pixels to the left, above and in the corner between
 // them which is nearest to left + above - corner.
-func addPaeth(row, above []byte, step int) {
+func addPaeth(row, above, raw []byte, step int) {
 	above = above[:len(row)]
 	for channel := range step {
-		var left, corner int
-		for i := channel; i < len(row); i += step {
-			up := int(above[i])
+		left, corner := int(row[channel]), int(above[channel])
+		for i := channel; i < len(raw); i += step {
+			up := int(above[i+step])
 			toLeft, toUp := up-corner, left-corner
 			toCorner := abs(toLeft + toUp)
 			toLeft, toUp = abs(toLeft), abs(toUp)
@@ -79,8 +75,8 @@ func addPaeth(row, above []byte, step int) {
 			if toCorner < toLeft {
 				left = corner
 			}
-			left = (left + int(row[i])) & 0xff
-			row[i] = byte(left)
+			left = (left + int(raw[i])) & 0xff
+			row[i+step] = byte(left)
 			corner = up
 		}
 	}
@@ -89,23 +85,4 @@ func addPaeth(row, above []byte, step int) {
 func abs(x int) int {
 	sign := x >> 63
 	return (x ^ sign) - sign
-}
-
-// spread makes pixels of less than 8 bits a byte each: of gray the same shade,
-// of a palette the same index.
-func (d *Decoder) spread() {
-	s := &d.file
-	mask := byte(1<<s.Depth - 1)
-	factor := byte(1)
-	if s.Color == Gray {
-		factor = 255 / mask
-	}
-	n := s.rowBytes()
-	for y := range s.Height {
-		from, to := d.rows[y*(1+n)+1:], d.pix[y*s.Width:][:s.Width]
-		for x := range to {
-			bit := x * s.Depth
-			to[x] = from[bit/8] >> (8 - s.Depth - bit%8) & mask * factor
-		}
-	}
 }

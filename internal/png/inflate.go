@@ -1,6 +1,7 @@
 package png
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -13,35 +14,53 @@ var (
 	errTooMuch   = errors.New("too much pixel data")
 )
 
-// decompress fills the rows from a zlib stream (RFC 1950), which must hold just as
-// many bytes.
-func (d *Decoder) decompress(stream []byte) error {
-	d.stream.Reset(stream)
-	if err := d.inflate(); err != nil {
-		return &FormatError{Offset: d.offset(len(stream) - d.stream.Len()), Err: err}
-	}
-	return nil
+// inflater reads a zlib stream (RFC 1950).
+type inflater struct {
+	size   int
+	stream bytes.Reader
+	zlib   io.ReadCloser // kept for its tables; nil before the first stream
+	raw    [pieceBytes + 1]byte
 }
 
-// inflate fills the rows from d.stream.
-func (d *Decoder) inflate() (err error) {
-	if d.zlib == nil {
-		d.zlib, err = zlib.NewReader(&d.stream)
+// reset begins a stream.
+func (f *inflater) reset(stream []byte) (err error) {
+	f.size = len(stream)
+	f.stream.Reset(stream)
+	if f.zlib == nil {
+		f.zlib, err = zlib.NewReader(&f.stream)
 	} else {
-		err = d.zlib.(zlib.Resetter).Reset(&d.stream, nil)
+		err = f.zlib.(zlib.Resetter).Reset(&f.stream, nil)
 	}
-	if err == nil {
-		_, err = io.ReadFull(d.zlib, d.rows)
+	return streamError(err)
+}
+
+// consumed returns how many bytes of the stream were read.
+func (f *inflater) consumed() int { return f.size - f.stream.Len() }
+
+// take returns the next n bytes, at most 1 + pieceBytes, which stay until the next
+// call.
+func (f *inflater) take(n int) ([]byte, error) {
+	_, err := io.ReadFull(f.zlib, f.raw[:n])
+	return f.raw[:n], streamError(err)
+}
+
+// end checks that the stream ends here, and its checksum.
+func (f *inflater) end() error {
+	switch _, err := io.ReadFull(f.zlib, f.raw[:1]); err {
+	case nil:
+		return errTooMuch
+	case io.EOF:
+		return nil
+	default:
+		return streamError(err)
 	}
-	if err == nil { // the checksum is compared where the stream ends
-		switch _, err = io.ReadFull(d.zlib, d.past[:]); err {
-		case nil:
-			return errTooMuch
-		case io.EOF:
-			return nil
-		}
-	}
-	if err == io.EOF || err == io.ErrUnexpectedEOF {
+}
+
+func streamError(err error) error {
+	switch err {
+	case nil:
+		return nil
+	case io.EOF, io.ErrUnexpectedEOF:
 		return errNotEnough
 	}
 	return fmt.Errorf("the compressed pixels are damaged: %w", err)

@@ -75,7 +75,7 @@ func TestBuildErrorsNameTheOperator(t *testing.T) {
 
 		// Decoders.
 		{func(g g) { ops.DecodeImage(g, file, ops.DecodeOptions{Type: 9}) },
-			"decoders.image: Type is 9; it must be RGB, Gray, BGR, YCbCr or Any"},
+			"decoders.image: Type is 9; it must be RGB, Gray, BGR, YCbCr, Any or Indexed"},
 		{func(g g) { ops.DecodeImage(g, file, ops.DecodeOptions{MaxPixels: -1}) },
 			"decoders.image: MaxPixels is -1; it must be positive"},
 		{random(ops.RandomCropOptions{Area: [2]float64{0, 1}}), "decoders.image_random_crop: Area is 0 … 1; it must lie in (0, 1]"},

@@ -18,6 +18,13 @@ const (
 	BGR                    // RGB with the channels the other way round
 	YCbCr                  // ITU-R BT.601 at studio range: luma 16 … 235, chroma 16 … 240
 	Any                    // as the file has it: one channel or RGB
+
+	// Indexed is one channel, the numbers that a PNG file stores: the indices of one
+	// with a palette, as segmentation masks are kept (of VOC, for example), and the
+	// values of a grey one of at most 8 bits (Cityscapes, ADE20K), which are not
+	// spread to 0 … 255 where they have fewer bits. A file of another kind is its
+	// sample's error. Numbers of classes have no means: resize them with Nearest.
+	Indexed
 )
 
 // DecodeOptions configures DecodeImage.
@@ -89,8 +96,8 @@ func (o *DecodeOptions) check(g *pipeline.Graph, name string, encoded pipeline.V
 	switch {
 	case in.DType != pipeline.Uint8 || len(in.Shape) != 1:
 		g.Fail(name, fmt.Errorf("the input is %s; the bytes of a picture file are wanted, uint8 of one dimension", in))
-	case o.Type > Any:
-		g.Fail(name, fmt.Errorf("Type is %d; it must be RGB, Gray, BGR, YCbCr or Any", o.Type))
+	case o.Type > Indexed:
+		g.Fail(name, fmt.Errorf("Type is %d; it must be RGB, Gray, BGR, YCbCr, Any or Indexed", o.Type))
 	case o.Damaged > Keep:
 		g.Fail(name, fmt.Errorf("Damaged is %v; it must be Refuse or Keep", o.Damaged))
 	case o.MaxPixels < 0:
@@ -102,7 +109,7 @@ func addDecode(g *pipeline.Graph, name string, encoded pipeline.Value, o DecodeO
 	o.check(g, name, encoded)
 	channels := 3
 	switch o.Type {
-	case Gray:
+	case Gray, Indexed:
 		channels = 1
 	case Any:
 		channels = -1

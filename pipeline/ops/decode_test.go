@@ -126,7 +126,7 @@ func TestDecodeInterlacedPNG(t *testing.T) {
 	msg := fails(t, readers.Ragged([][]byte{file[:len(file)-20]}), func(g *pipeline.Graph, v pipeline.Value) pipeline.Value {
 		return ops.DecodeImage(g, v, ops.DecodeOptions{})
 	})
-	require.Regexp(t, "png: the file is cut short|png: invalid format", msg)
+	require.Contains(t, msg, "png: byte 56: the file is cut short: unexpected EOF")
 }
 
 func TestDecodeJPEG(t *testing.T) {

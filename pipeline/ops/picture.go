@@ -12,8 +12,8 @@ import (
 	"github.com/planktonml/plankton/pipeline"
 )
 
-// picturefile is one encoded picture in the orientation in which it is shown. JPEG
-// is decoded region by region, other formats are decoded whole by open.
+// picturefile is one encoded picture in the orientation in which it is shown, decoded
+// region by region.
 type picturefile struct {
 	ample bool // there is no memory budget
 
@@ -21,17 +21,17 @@ type picturefile struct {
 
 	h, w int // upright
 
-	data   []byte // of a JPEG file, nil for other formats
+	data   []byte // of a JPEG file, nil for a PNG file
 	header jpeg.Header
 	jpeg   jpegEngine
 	planes jpeg.Planes
 	raw    []byte // a region before it is turned upright
 	region []byte // a region for the operator that the decoder is fused with
 
-	png   png.Decoder
-	other raster      // a picture of another format
-	size  image.Point // of the stored picture
-	turn  int         // its Exif orientation, 1 if it is left as it is
+	png       png.Decoder
+	pngHeader png.Header
+	size      image.Point // of the stored picture
+	turn      int         // its Exif orientation, 1 if it is left as it is
 }
 
 // formats are the decoder's names of the colour types.
@@ -42,7 +42,7 @@ var formats = [...]jpeg.Format{
 // open reads the size of a picture. The data must stay as they are until the
 // next call.
 func (p *picturefile) open(s *pipeline.Sample, data []byte, o *DecodeOptions) error {
-	p.data, p.other, p.turn = nil, raster{}, 1
+	p.data, p.turn = nil, 1
 	if err := s.Reserve(p.reserved()); err != nil {
 		return err
 	}
@@ -50,6 +50,9 @@ func (p *picturefile) open(s *pipeline.Sample, data []byte, o *DecodeOptions) er
 	case len(data) == 0:
 		return errors.New("the file is empty")
 	case bytes.HasPrefix(data, []byte("\xff\xd8")):
+		if o.Type == Indexed {
+			return errors.New("a JPEG file has no palette, which Type Indexed wants: store masks as PNG")
+		}
 		p.jpeg.Limits.MaxPixels, p.jpeg.Context, p.damaged = o.MaxPixels, s.Context(), o.Damaged
 		h, err := p.jpeg.Header(data)
 		if err != nil {
@@ -60,11 +63,9 @@ func (p *picturefile) open(s *pipeline.Sample, data []byte, o *DecodeOptions) er
 			p.turn = h.Orientation
 		}
 	case bytes.HasPrefix(data, []byte("\x89PNG")):
-		m, err := openPNG(&p.png, data, o.MaxPixels, func(n int64) error { return p.reserve(s, n) })
-		if err != nil {
+		if err := p.openPNG(data, o); err != nil {
 			return err
 		}
-		p.other, p.size = m, image.Pt(m.w, m.h)
 	default:
 		return fmt.Errorf("neither JPEG nor PNG: the file begins with %q", data[:min(8, len(data))])
 	}
@@ -80,7 +81,7 @@ func (p *picturefile) grey() bool {
 	if p.data != nil {
 		return p.header.Space == jpeg.Gray
 	}
-	return p.other.gray
+	return p.pngHeader.Color == png.Gray && !p.pngHeader.Transparent
 }
 
 // stored returns where the upright pixel x, y is in the stored picture.
@@ -107,7 +108,7 @@ func (p *picturefile) stored(x, y int) image.Point {
 
 // channels returns the channels of a pixel of type t.
 func (p *picturefile) channels(t ColorType) int {
-	if t == Gray || t == Any && p.grey() {
+	if t == Gray || t == Indexed || t == Any && p.grey() {
 		return 1
 	}
 	return 3
@@ -115,16 +116,12 @@ func (p *picturefile) channels(t ColorType) int {
 
 // pixels writes a region, dense and upright.
 func (p *picturefile) pixels(s *pipeline.Sample, dst []byte, r image.Rectangle, t ColorType) error {
-	if p.data == nil {
-		p.other.copy(dst, r, t)
-		return nil
-	}
-	c, format := p.channels(t), formats[t]
+	c := p.channels(t)
 	if t == Any && c == 1 {
-		format = jpeg.FormatGray
+		t = Gray
 	}
 	if p.turn == 1 {
-		return p.decode(s, dst, r.Dx()*c, r, format)
+		return p.decode(s, dst, r.Dx()*c, r, t)
 	}
 	a, from := p.stored(r.Min.X, r.Min.Y), p.from(r)
 	stride := from.Dx() * c
@@ -132,7 +129,7 @@ func (p *picturefile) pixels(s *pipeline.Sample, dst []byte, r image.Rectangle, 
 	if err != nil {
 		return err
 	}
-	if err := p.decode(s, raw, stride, from, format); err != nil {
+	if err := p.decode(s, raw, stride, from, t); err != nil {
 		return err
 	}
 	at := func(q image.Point) int { return (q.Y-from.Min.Y)*stride + (q.X-from.Min.X)*c }
@@ -147,16 +144,19 @@ func (p *picturefile) pixels(s *pipeline.Sample, dst []byte, r image.Rectangle, 
 	return nil
 }
 
-// decode writes a region as it is stored.
-func (p *picturefile) decode(s *pipeline.Sample, dst []byte, stride int, r image.Rectangle, format jpeg.Format) error {
+// decode writes a region as it is stored; Any stands for RGB.
+func (p *picturefile) decode(s *pipeline.Sample, dst []byte, stride int, r image.Rectangle, t ColorType) error {
+	if p.data == nil {
+		return p.decodePNG(s, dst, stride, r, t)
+	}
 	if err := p.reserve(s, p.jpeg.PixelsGrowth(&p.header, r)); err != nil {
 		return err
 	}
-	damage := p.jpeg.Pixels(dst, stride, p.data, r, format)
+	damage := p.jpeg.Pixels(dst, stride, p.data, r, formats[t])
 	if !p.again(damage) {
 		return refused(damage)
 	}
-	return p.kept(s, damage, p.jpeg.Pixels(dst, stride, p.data, r, format))
+	return p.kept(s, damage, p.jpeg.Pixels(dst, stride, p.data, r, formats[t]))
 }
 
 // admit returns an error if the buffers for a region are beyond the decoder's limits,
@@ -203,7 +203,7 @@ func (p *picturefile) reserve(s *pipeline.Sample, growth int64) error {
 
 // reserved returns how many bytes the file's buffers hold.
 func (p *picturefile) reserved() int64 {
-	return p.jpeg.Reserved() + p.planes.Reserved() + int64(cap(p.raw)) + int64(cap(p.region)) + p.png.Reserved() + p.other.held
+	return p.jpeg.Reserved() + p.planes.Reserved() + int64(cap(p.raw)) + int64(cap(p.region)) + p.png.Reserved()
 }
 
 // release gives the buffers up.
@@ -211,7 +211,7 @@ func (p *picturefile) release() {
 	p.jpeg.Release()
 	p.planes.Release()
 	p.png.Release()
-	p.raw, p.region, p.other = nil, nil, raster{}
+	p.raw, p.region = nil, nil
 }
 
 // planar reports whether the planes of the file can be resized as they are.
