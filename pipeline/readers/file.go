@@ -73,6 +73,10 @@ type FileOptions struct {
 	Shuffle      bool // another order in every epoch
 
 	Split pipeline.Split // the part of the data set to read, to train or to validate with; default the whole
+
+	// Follow names the reader whose order this one takes: row for row it reads what has
+	// the index of the other's sample; see [pipeline.ReaderOptions].
+	Follow string
 }
 
 // DefaultExtensions are the endings of files that [File] takes from a folder if
@@ -104,7 +108,7 @@ func File(g *pipeline.Graph, o FileOptions) (encoded, label pipeline.Value) {
 	}
 	v := g.Read(pipeline.ReaderOptions{
 		Name: o.Name, NumShards: o.NumShards, ShardID: o.ShardID,
-		StickToShard: o.StickToShard, PadLastBatch: o.PadLastBatch, Shuffle: o.Shuffle, Split: o.Split,
+		StickToShard: o.StickToShard, PadLastBatch: o.PadLastBatch, Shuffle: o.Shuffle, Split: o.Split, Follow: o.Follow,
 	}, src)
 	return v[0], v[1]
 }
