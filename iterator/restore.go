@@ -92,6 +92,7 @@ func (l *Loader) seek(pos shard.Position, check func() error) error {
 		return err
 	}
 	l.plan = plan
+	l.failed.Clear()
 	l.move(plan.Start())
 	for i := range l.parts {
 		l.parts[i].run.CountAnew()

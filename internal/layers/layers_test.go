@@ -31,6 +31,7 @@ var may = map[string][]string{
 	"internal/affinity":       {},
 	"internal/usage":          {},
 	"internal/terminal":       {},
+	"internal/sticky":         {},
 	"internal/report":         {"pipeline"},
 	"internal/accel":          {"memstats"},
 	"internal/dynlib":         {},
@@ -46,8 +47,8 @@ var may = map[string][]string{
 	"pipeline":                {"executor", "streams", "memstats", "shard", "internal/accel", "internal/affinity", "internal/region", "internal/usage"},
 	"pipeline/readers":        {"pipeline", "internal/imaging"},
 	"pipeline/ops":            {"pipeline", "executor", "streams", "internal/accel", "internal/imaging", "internal/jpeg", "internal/jpeg/turbo", "internal/png"},
-	"iterator":                {"pipeline", "shard", "internal/terminal"},
-	"gorgoniaplugin":          {"iterator", "pipeline", "shard", "memstats", "streams", "streams/cuda"}, // the last with the tag cuda
+	"iterator":                {"pipeline", "shard", "internal/sticky", "internal/terminal"},
+	"gorgoniaplugin":          {"iterator", "pipeline", "shard", "memstats", "streams", "streams/cuda", "internal/sticky"}, // streams/cuda with the tag cuda
 }
 
 // gorgonia lists the packages that may import Gorgonia and its tensors.
