@@ -5,6 +5,16 @@ import (
 	"fmt"
 )
 
+// Named is a Source whose samples have names by which they belong to those of another data
+// set, such as a file's path below its folder, without the ending. A reader that follows
+// another one is refused where a name stands at another place than there, so that files
+// that sort otherwise are not paired by chance. Names that are not there do no harm.
+type Named interface {
+	Source
+	// SampleName names a sample; "" where the program has chosen its place.
+	SampleName(index int64) string
+}
+
 // follow makes r a follower of the reader that its options name: row for row it reads
 // the sample of its own data set that has the index of the other's (Sample.Index).
 func (g *Graph) follow(r *Reader) error {
@@ -45,7 +55,7 @@ func (r *Reader) pairs() error {
 	}
 	own, ok := r.Source.(*mixSource)
 	if !ok {
-		return nil
+		return sameNames(r.Source, leader.Source, leader.Name)
 	}
 	other, ok := leader.Source.(*mixSource)
 	if !ok || len(other.sources) != len(own.sources) {
@@ -55,6 +65,39 @@ func (r *Reader) pairs() error {
 		if have, want := src.Len(), wholeLen(other.sources[i]); have != want {
 			return fmt.Errorf("its source %d has %d samples, but that of reader %q, which it follows, has %d; both must have the same, in the same order",
 				i, have, leader.Name, want)
+		}
+		if err := sameNames(src, other.sources[i], leader.Name); err != nil {
+			return fmt.Errorf("source %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// sameNames reports a sample whose name has another place in the data set that is
+// followed.
+func sameNames(src, other Source, leader string) error {
+	if part, ok := other.(*splitSource); ok {
+		other = part.Source
+	}
+	own, ok := src.(Named)
+	theirs, both := other.(Named)
+	if !ok || !both {
+		return nil
+	}
+	var places map[string]int64 // made for the first name that differs
+	for i := range own.Len() {
+		name := own.SampleName(i)
+		if name == "" || name == theirs.SampleName(i) {
+			continue
+		}
+		if places == nil {
+			places = make(map[string]int64, theirs.Len())
+			for k := range theirs.Len() {
+				places[theirs.SampleName(k)] = k
+			}
+		}
+		if k, ok := places[name]; ok {
+			return fmt.Errorf("its sample %d is %q, which is sample %d of reader %q, which it follows: the names of the two sort differently; give the files of both one by one, in the same order", i, name, k, leader)
 		}
 	}
 	return nil

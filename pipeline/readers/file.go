@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -120,7 +121,8 @@ type fileSource struct {
 	classes int
 	meta    pipeline.Meta
 
-	readAhead int // of the options, defaults filled in
+	readAhead int  // of the options, defaults filled in
+	scanned   bool // the files are those of a folder, in the order of their paths
 }
 
 const defaultReadAhead = 128
@@ -182,6 +184,7 @@ func (s *fileSource) fromRoot(o *FileOptions) (err error) {
 	if s.root, err = absolute(o.Root); err != nil {
 		return err
 	}
+	s.scanned = true
 	s.paths, s.labels, s.meta.Classes, err = scanRoot(s.root, extensions, o.ClassNames)
 	switch n := len(s.meta.Classes); {
 	case err != nil:
@@ -250,6 +253,16 @@ func (s *fileSource) Read(ctx context.Context, index int64, out []*pipeline.Tens
 		return err
 	}
 	return putLabel(out[1], s.labels[index])
+}
+
+// SampleName implements [pipeline.Named]: files of a folder are named by their paths below
+// it, without the ending.
+func (s *fileSource) SampleName(index int64) string {
+	if !s.scanned {
+		return ""
+	}
+	name := string(s.paths.at(int(index)))
+	return strings.TrimSuffix(name, path.Ext(name))
 }
 
 // Describe returns the path of the file.
