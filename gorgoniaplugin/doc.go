@@ -108,7 +108,18 @@
 //   - The value of a cost node points into the machine: copy the number before
 //     Reset.
 //   - Call RunAll once per batch. A graph that overwrites its input computes
-//     something else the second time. Without Reset a second RunAll does nothing.
+//     something else the second time.
+//   - Call the machine's Reset at the end of the body. Without it a tape machine stands
+//     behind its last instruction, and the next RunAll does nothing, without a word: the
+//     solver then takes the same step again. A feed notices the first body in which the
+//     machine that it is attached to has computed nothing for that reason, and ends the loop
+//     with ErrNotReset. It cannot see it of a second machine in the same body, of a LispMachine,
+//     of a machine on a GPU, or of a single body without Reset if the next one has it.
+//   - Attach the machine that the body runs. One of another graph, which would see no
+//     batch, is refused (ErrOtherGraph); a second machine of the same graph sees the batches.
+//   - Take the error in every loop. "for range feed.Epoch(ctx)" ends early without a word
+//     and runs its body once more, on zeros; Feed.Err has the error afterwards, and the
+//     Close of feed and loader return it.
 //   - A node that was computed from an input by Reshape or Slice points into the
 //     batch as well, also after Reset. Read it in the body.
 //   - After ExprGraph.UnbindAll or tensor.ReturnTensor of a node's value the nodes

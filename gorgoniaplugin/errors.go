@@ -16,6 +16,11 @@ var (
 	ErrUnmasked = errors.New("rows that are not valid would count as data")
 	// ErrNotAttached is a loop over a feed before Attach.
 	ErrNotAttached = errors.New("gorgoniaplugin: the feed is not attached: call Attach with the machine first")
+	// ErrOtherGraph is Attach to a machine of a graph that the feed has no node in.
+	ErrOtherGraph = errors.New("the machine belongs to another graph")
+	// ErrNotReset is a loop's body in which the machine computed nothing, since it stood
+	// behind its last run: see the package documentation.
+	ErrNotReset = errors.New("gorgoniaplugin: the machine still stands behind an earlier RunAll, so that another one does nothing: call vm.Reset at the end of the loop's body")
 	// ErrNoBatch is a run of a machine outside of the body of a loop over its
 	// feed, when the batches are on the GPU.
 	ErrNoBatch = errors.New("gorgoniaplugin: there is no batch: call RunAll in the body of a loop over the feed")

@@ -65,6 +65,7 @@ func TestEndsOfALoop(t *testing.T) {
 				if err != nil {
 					require.Nil(t, b)
 					ends = append(ends, err)
+					break
 				}
 				cancel(boom)
 			}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 
+	"github.com/planktonml/plankton/internal/sticky"
 	"github.com/planktonml/plankton/iterator"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -30,6 +31,7 @@ type Feed struct {
 	attached bool
 	looping  bool
 	closed   bool
+	failed   sticky.Error // of its own loops
 }
 
 // Node returns the node of an output. It panics if the feed has none of that
@@ -79,13 +81,16 @@ func (f *Feed) Attach(vm gorgonia.VM) error {
 	case f.closed:
 		return ErrClosed
 	case f.looping:
-		return ErrBusy
+		return f.busy()
 	case vm == nil:
 		return errors.New("gorgoniaplugin: Attach was given no machine: pass the one that the loop runs, such as NewTapeMachine(graph)")
 	}
 	masked := f.declared || f.reads(f.weights) || f.reads(f.mask)
 	if !masked && f.loader.Uneven() {
 		return f.unmasked("batches of this loader may have rows without a sample")
+	}
+	if err := f.checkGraph(vm); err != nil {
+		return err
 	}
 	placements, err := f.machine.attach(f, vm)
 	if err != nil {
@@ -116,32 +121,68 @@ func (f *Feed) unmasked(why string) error {
 // memory is the pipeline's again.
 //
 // The error that ends a loop is that of the loader, or ErrNotAttached, ErrClosed,
-// or ErrBusy in the body of another loop over this feed or its loader. It leaves
-// an outer loop as it was.
-func (f *Feed) Epoch(ctx context.Context) iter.Seq2[*iterator.Batch, error] { return f.Epochs(ctx, 1) }
+// ErrNotReset, or ErrBusy in the body of another loop over this feed
+// or its loader. It leaves an outer loop as it was. A loop that does not take the error,
+// such as "for range", runs its body once more, on zeros; Err tells then.
+func (f *Feed) Epoch(ctx context.Context) iter.Seq2[*iterator.Batch, error] {
+	return f.loop(f.loader.Epoch(ctx))
+}
 
 // Epochs is Epoch for n epochs, the one begun included, without a pause in
 // between. Batch.Epoch tells them apart.
 func (f *Feed) Epochs(ctx context.Context, n int) iter.Seq2[*iterator.Batch, error] {
+	return f.loop(f.loader.Epochs(ctx, n))
+}
+
+// Steps is Epoch for the next n batches, wherever epochs end in between.
+func (f *Feed) Steps(ctx context.Context, n int) iter.Seq2[*iterator.Batch, error] {
+	return f.loop(f.loader.Steps(ctx, n))
+}
+
+// Prefetch makes the first batch of the next loop ahead, as iterator.Loader.Prefetch does.
+// The nodes do not change. It needs Attach, and fails with ErrBusy in the body of a loop.
+func (f *Feed) Prefetch(ctx context.Context) error {
+	if err := f.ready(); err != nil {
+		return err
+	}
+	return f.loader.Prefetch(ctx)
+}
+
+// Err returns the error that ended a loop over the feed or its loader, nil if all went
+// well; see iterator.Loader.Err.
+func (f *Feed) Err() error {
+	if err := f.failed.First(); err != nil {
+		return err
+	}
+	return f.loader.Err()
+}
+
+// loop shows the batches of a loop over the loader.
+func (f *Feed) loop(batches iter.Seq2[*iterator.Batch, error]) iter.Seq2[*iterator.Batch, error] {
 	return func(yield func(*iterator.Batch, error) bool) {
 		if err := f.enter(); err != nil {
-			yield(nil, err)
+			sticky.End(&f.failed, err, yield)
 			return
 		}
 		defer f.leave()
-		for b, err := range f.loader.Epochs(ctx, n) {
-			if err == nil && !f.masked && b.NumValid() < b.Size() {
-				err = f.unmasked(fmt.Sprintf("%d of %d rows are valid in step %d of epoch %d", b.NumValid(), b.Size(), b.Step(), b.Epoch()))
-			}
+		for b, err := range batches {
 			if err != nil {
-				yield(nil, err)
+				if !yield(nil, err) { // which is how the loader knows what the body did
+					return
+				}
+				continue
+			}
+			if !f.masked && b.NumValid() < b.Size() {
+				err := f.unmasked(fmt.Sprintf("%d of %d rows are valid in step %d of epoch %d", b.NumValid(), b.Size(), b.Step(), b.Epoch()))
+				sticky.End(&f.failed, err, yield)
 				return
 			}
+			f.machine.begin()
 			if !f.lend(b, yield) {
 				return
 			}
-			if err := f.machine.check(); err != nil {
-				yield(nil, err)
+			if err := f.machine.ran(); err != nil {
+				sticky.End(&f.failed, err, yield)
 				return
 			}
 		}
@@ -155,7 +196,7 @@ func (f *Feed) lend(b *iterator.Batch, yield func(*iterator.Batch, error) bool) 
 	}
 	defer func() {
 		f.park()
-		f.machine.finish() // its error is the next check's
+		f.machine.finish() // its error is that of ran
 	}()
 	return yield(b, nil)
 }
@@ -166,16 +207,26 @@ func (f *Feed) park() {
 	}
 }
 
-func (f *Feed) enter() error {
+// ready reports what keeps a loop from beginning.
+func (f *Feed) ready() error {
 	switch {
 	case f.closed:
 		return ErrClosed
 	case !f.attached:
 		return ErrNotAttached
 	case f.looping:
-		return ErrBusy
+		return f.busy()
 	}
-	if err := f.machine.check(); err != nil {
+	return f.machine.check()
+}
+
+// busy is ErrBusy with what is running.
+func (f *Feed) busy() error {
+	return fmt.Errorf("gorgoniaplugin: %w: a loop over the feed of %q is running; end it first, or make another loader and feed for what is done in its body", ErrBusy, names(f.inputs))
+}
+
+func (f *Feed) enter() error {
+	if err := f.ready(); err != nil {
 		return err
 	}
 	f.looping = true
@@ -194,14 +245,15 @@ func (f *Feed) leave() {
 
 // Close ends the use of the feed; the loader stays open, unless its batches are on
 // a GPU, in the machine's memory. It fails with ErrBusy in the body of a loop over the
-// feed. Closing twice is no error. Call it before the machine's Close.
+// feed. Closing twice is no error. Call it before the machine's Close. It returns what
+// ended a loop whose body went on, as iterator.Loader.Close does.
 func (f *Feed) Close() error {
 	if f.looping {
-		return ErrBusy
+		return f.busy()
 	}
 	if f.closed {
 		return nil
 	}
 	f.closed = true
-	return f.machine.close(f)
+	return errors.Join(f.failed.Ignored(), f.machine.close(f))
 }

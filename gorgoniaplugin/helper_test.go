@@ -119,6 +119,14 @@ func requireZeros(t testing.TB, nodes ...*gorgonia.Node) {
 	}
 }
 
+// firstError returns the error that the first pair of a loop has, and leaves the loop.
+func firstError(f *gorgoniaplugin.Feed) error {
+	for _, err := range f.Epoch(context.Background()) {
+		return err
+	}
+	return nil
+}
+
 // onlyError returns the error that is all that a loop yields.
 func onlyError(t testing.TB, f *gorgoniaplugin.Feed) (only error) {
 	t.Helper()

@@ -21,10 +21,11 @@ import (
 func Device() streams.Device { return nil }
 
 // machine is what a feed knows of the machine it is attached to: on the CPU
-// nothing.
-type machine struct{}
+// where it stands.
+type machine struct{ tape tape }
 
-func (*machine) attach(f *Feed, _ gorgonia.VM) ([]Placement, error) {
+func (m *machine) attach(f *Feed, vm gorgonia.VM) ([]Placement, error) {
+	m.tape = tapeOf(vm)
 	var all []Placement
 	for _, in := range f.inputs {
 		all = append(all, Placement{Node: in.node.Name()})
@@ -32,6 +33,8 @@ func (*machine) attach(f *Feed, _ gorgonia.VM) ([]Placement, error) {
 	return all, nil
 }
 
+func (m *machine) begin()            { m.tape.begin() }
+func (m *machine) ran() error        { return m.tape.ran() }
 func (*machine) check() error        { return nil }
 func (*machine) finish()             {}
 func (*machine) close(*Feed) error   { return nil }

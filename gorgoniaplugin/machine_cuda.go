@@ -166,6 +166,12 @@ func (m *machine) copy(dst, src []byte) error {
 	})
 }
 
+// begin does nothing: what a machine has on the GPU does not tell whether it was reset.
+func (*machine) begin() {}
+
+// ran tells, behind a body, whether the machine is still there.
+func (m *machine) ran() error { return m.check() }
+
 // check tells whether the machine is still there.
 func (m *machine) check() error {
 	if m.vm != nil && !open(m.vm) {

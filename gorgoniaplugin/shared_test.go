@@ -133,7 +133,9 @@ func TestLoopInsideALoopOverTheSameFeedOrLoader(t *testing.T) {
 	for b, err := range f.Epoch(context.Background()) {
 		require.NoError(t, err)
 		for _, inner := range []*gorgoniaplugin.Feed{f, other} {
-			require.ErrorIs(t, onlyError(t, inner), gorgoniaplugin.ErrBusy)
+			err := firstError(inner)
+			require.ErrorIs(t, err, gorgoniaplugin.ErrBusy)
+			require.ErrorContains(t, err, "is running; end it first")
 		}
 		require.ErrorIs(t, f.Close(), gorgoniaplugin.ErrBusy)
 		require.ErrorIs(t, f.Attach(vm), gorgoniaplugin.ErrBusy)

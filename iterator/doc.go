@@ -7,6 +7,10 @@
 //		train(batch.Float32s("image"), batch.Int32s("label"))
 //	}
 //
+// The error is the last pair of a loop. Written without it, as "for range", a loop ends early
+// and runs its body once more, without a batch; Loader.Err has the error afterwards, and
+// Loader.Close returns it.
+//
 // A Loader decides which samples a batch holds, by the plan of its reader
 // (package shard), and its pipelines make the batches ahead of the one in use. A
 // batch belongs to the loop's body until it ends, and then to the pipeline

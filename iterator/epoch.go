@@ -9,6 +9,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/planktonml/plankton/internal/sticky"
 	"github.com/planktonml/plankton/pipeline"
 	"github.com/planktonml/plankton/shard"
 )
@@ -22,7 +23,8 @@ var ErrUnfinished = errors.New("iterator: the epoch is not finished")
 // Epoch needs no reset in between.
 //
 // Each pair is a batch with a nil error, or a nil batch with the error that
-// ended the loop; nothing follows an error. A batch goes back to the pipeline
+// ended the loop; nothing follows an error. A loop that does not take the error, such
+// as "for range", runs its body once more, without a batch; Loader.Err tells then. A batch goes back to the pipeline
 // when the loop's body ends, also by break, return or panic; a defer in the body
 // runs later than that. After the last batch the workers go on with the next
 // epoch; after a break, a panic or an error they finish the sample in hand and
@@ -50,7 +52,7 @@ func (l *Loader) Steps(ctx context.Context, n int) iter.Seq2[*Batch, error] {
 func (l *Loader) loop(ctx context.Context, epochs, steps int) iter.Seq2[*Batch, error] {
 	return func(yield func(*Batch, error) bool) {
 		if err := l.enter(); err != nil {
-			yield(nil, err)
+			sticky.End(&l.failed, err, yield)
 			return
 		}
 		if l.step > 0 && l.atEnd() {
@@ -67,7 +69,7 @@ func (l *Loader) loop(ctx context.Context, epochs, steps int) iter.Seq2[*Batch, 
 			b, err := l.take(ctx)
 			switch {
 			case err != nil:
-				yield(nil, err)
+				sticky.End(&l.failed, err, yield)
 				return
 			case b == nil:
 				ends++
@@ -251,7 +253,7 @@ func (l *Loader) move(epoch, step int64) {
 }
 
 // Reset gives up what is left of the epoch: the next batch is the first of the
-// next epoch. Before the first batch of an epoch it does nothing.
+// next epoch. Before the first batch of an epoch it does nothing but clear Err.
 //
 // In DALI mode only an epoch whose last batch was delivered is over; before that
 // DALI warns and goes on as before, and Reset returns ErrUnfinished. In an epoch
@@ -261,6 +263,7 @@ func (l *Loader) Reset() error {
 		return err
 	}
 	defer l.leave()
+	l.failed.Clear()
 	switch {
 	case l.step == 0:
 		return nil

@@ -323,7 +323,7 @@ func TestSequencesWithoutABatch(t *testing.T) {
 		require.NoError(t, l.Prefetch(t.Context()))
 		_, err = l.Next(t.Context())
 		require.ErrorIs(t, err, shard.ErrNoSteps)
-		require.NoError(t, l.Close())
+		require.ErrorIs(t, l.Close(), shard.ErrNoSteps, "the loop's body went on after it")
 	}
 }
 

@@ -8,8 +8,8 @@ import (
 // feed is the pipeline.MixFeed of one pipeline: the epochs of a plan, from a
 // position on.
 type feed struct {
-	part *part
-	plan *shard.Plan // of the driving reader
+	orders *pipeline.Orders
+	plan   *shard.Plan // of the driving reader
 
 	// The place of batch seq, which Locate moves.
 	seq, epoch, step int64
@@ -20,7 +20,7 @@ func (p *part) feed(plan *shard.Plan, epoch, step int64) pipeline.Feed {
 	if plan == nil {
 		return sequence{epoch}
 	}
-	return &feed{part: p, plan: plan, epoch: epoch, step: step}
+	return &feed{orders: p.orders, plan: plan, epoch: epoch, step: step}
 }
 
 // Locate implements pipeline.Feed.
@@ -43,25 +43,12 @@ func spent(plan *shard.Plan, epoch int64) bool {
 
 // AppendBatch implements pipeline.Feed.
 func (f *feed) AppendBatch(dst []int64, reader int, epoch, step int64) []int64 {
-	plan, epoch, step := f.planOf(reader, epoch, step)
-	return plan.AppendBatch(dst, epoch, step, f.part.pipe.Readers()[reader].ShardID)
+	return f.orders.AppendBatch(dst, f.plan, reader, epoch, step)
 }
 
 // AppendEpochs implements pipeline.MixFeed.
 func (f *feed) AppendEpochs(dst []int64, epoch, step int64) []int64 {
-	plan, epoch, step := f.planOf(0, epoch, step)
-	return plan.AppendEpochs(dst, epoch, step, f.part.pipe.Readers()[0].ShardID)
-}
-
-// planOf returns the plan of a reader and its place at a step of the driver. A reader
-// that does not drive goes through its own epochs at the pace of the driver's steps.
-func (f *feed) planOf(reader int, epoch, step int64) (*shard.Plan, int64, int64) {
-	other := f.part.others[reader]
-	if other == nil {
-		return f.plan, epoch, step
-	}
-	total := epoch*f.plan.Steps(epoch) + step
-	return other, total / other.Steps(0), total % other.Steps(0)
+	return f.orders.AppendEpochs(dst, f.plan, epoch, step)
 }
 
 // sequence is the pipeline.Feed of a reader without length: one epoch, until

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/planktonml/plankton/internal/sticky"
 	"github.com/planktonml/plankton/pipeline"
 	"github.com/planktonml/plankton/shard"
 )
@@ -21,9 +22,10 @@ var (
 type Loader struct {
 	opt      Options
 	parts    []part
-	plan     *shard.Plan // nil for sequences
-	identity identity    // what a state says of the pipelines
-	wraps    []*Batch    // one for every batch of the first pipeline
+	plan     *shard.Plan  // nil for sequences
+	identity identity     // what a state says of the pipelines
+	failed   sticky.Error // of its loops
+	wraps    []*Batch     // one for every batch of the first pipeline
 
 	mu     sync.Mutex
 	busy   bool
@@ -111,8 +113,17 @@ func (l *Loader) Uneven() bool {
 	return cut || samples%(int64(c.Batch)*int64(ranks)) != 0
 }
 
+// Err returns the error that ended a loop over the loader, the first one if there were
+// several, and nil if all went well. It stays until Reset, Restore or Seek, whatever
+// loops follow. It may be called from any goroutine, also after Close.
+func (l *Loader) Err() error { return l.failed.First() }
+
 // Close stops the workers, joins them and frees the batches. It fails with
 // ErrBusy while a loop is running; closing twice is no error.
+//
+// It also returns the error of a loop whose body went on although it was shown the error,
+// as that of "for range loader.Epoch(ctx)" does. A body that leaves the loop at the error,
+// by break or return, has seen to it.
 func (l *Loader) Close() error {
 	if err := l.enter(); err != nil {
 		if errors.Is(err, ErrClosed) {
@@ -120,7 +131,7 @@ func (l *Loader) Close() error {
 		}
 		return err
 	}
-	err := l.close()
+	err := errors.Join(l.failed.Ignored(), l.close())
 	l.mu.Lock()
 	l.closed = true
 	l.mu.Unlock()

@@ -12,9 +12,10 @@ import (
 // the given combination is an error.
 type Options struct {
 	// ReaderName names the reader that drives the loader: its size, shards and
-	// padding decide the epochs. Default: the only reader there is. Each other reader
-	// of a pipeline goes through full epochs of its own, in an order of its own if it
-	// shuffles, so rows of two readers need not belong together. It excludes Size and
+	// padding decide the epochs. Default: the only reader there is that does not follow
+	// another one. Each other reader of a pipeline reads on through epochs of its own, in
+	// an order of its own if it shuffles, so rows of two readers do not belong together
+	// unless one follows the other (pipeline.ReaderOptions.Follow). It excludes Size and
 	// LastBatchPadded.
 	ReaderName string
 

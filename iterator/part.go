@@ -12,8 +12,8 @@ import (
 type part struct {
 	pipe   *pipeline.Pipeline
 	run    *pipeline.Runner
-	driver int           // the reader that drives
-	others []*shard.Plan // by reader, nil for the driver
+	driver int              // the reader that drives
+	orders *pipeline.Orders // nil for sequences
 }
 
 func (p *part) reader() *pipeline.Reader { return p.pipe.Readers()[p.driver] }
@@ -48,8 +48,12 @@ func newParts(o Options, pipes []*pipeline.Pipeline) ([]part, *shard.Plan, error
 		return nil, nil, err
 	}
 	for i := range parts {
-		if err := parts[i].planOthers(o); err != nil {
+		p := &parts[i]
+		if p.orders, err = p.pipe.Orders(p.driver); err != nil {
 			return nil, nil, err
+		}
+		if o.Mode == shard.DALI && p.orders.ReadOn() {
+			return nil, nil, &OptionError{"Mode", fmt.Errorf("DALI mode takes pipelines with one reader, this one has %d", len(p.pipe.Readers()))}
 		}
 	}
 	return parts, plan, nil
@@ -57,18 +61,21 @@ func newParts(o Options, pipes []*pipeline.Pipeline) ([]part, *shard.Plan, error
 
 // driver returns the position of the reader that drives the loader.
 func driver(p *pipeline.Pipeline, name string) (int, error) {
-	readers := p.Readers()
-	if name == "" && len(readers) == 1 {
-		return 0, nil
-	}
 	var names []string
-	for i, r := range readers {
-		if r.Name == name {
+	for i, r := range p.Readers() {
+		switch leader := r.Leader(); {
+		case leader == nil && r.Name == name:
 			return i, nil
+		case leader == nil:
+			names = append(names, r.Name)
+		case r.Name == name:
+			return 0, &OptionError{"ReaderName", fmt.Errorf("reader %q follows reader %[2]q; name %[2]q", name, leader.Name)}
 		}
-		names = append(names, r.Name)
 	}
-	if name == "" {
+	switch {
+	case name == "" && len(names) == 1:
+		return 0, nil // the first reader follows none
+	case name == "":
 		return 0, &OptionError{"ReaderName", fmt.Errorf("the pipeline has readers %q; name the one that drives the loader", names)}
 	}
 	return 0, &OptionError{"ReaderName", fmt.Errorf("there is no reader %q; the pipeline has %q", name, names)}
@@ -92,6 +99,7 @@ func agree(p, q *part) error {
 		{"StickToShard", a.StickToShard, b.StickToShard},
 		{"Shuffle", a.Shuffle, b.Shuffle},
 		{"seed", p.pipe.Options().Seed, q.pipe.Options().Seed},
+		{"position among its pipeline's readers", p.driver, q.driver},
 	} {
 		if f.x != f.y {
 			return &OptionError{"pipelines", fmt.Errorf("the %s differs: %v and %v; pipelines of one loader must agree", f.field, f.x, f.y)}
@@ -137,27 +145,4 @@ func newPlan(o Options, parts []part) (*shard.Plan, error) {
 		return nil, fmt.Errorf("iterator: reader %q: %w", r.Name, err)
 	}
 	return plan, plan.CheckSteps()
-}
-
-// planOthers plans the readers that do not drive: each goes through full exact
-// epochs of its own.
-func (p *part) planOthers(o Options) error {
-	readers := p.pipe.Readers()
-	if o.Mode == shard.DALI && len(readers) > 1 {
-		return &OptionError{"Mode", fmt.Errorf("DALI mode takes pipelines with one reader, this one has %d", len(readers))}
-	}
-	p.others = make([]*shard.Plan, len(readers))
-	for i, r := range readers {
-		if i == p.driver {
-			continue
-		}
-		cfg := r.PlanConfig(p.pipe.Options().BatchSize, p.pipe.Options().Seed+uint64(i))
-		cfg.Policy = shard.Fill
-		plan, err := shard.New(cfg)
-		if err != nil {
-			return fmt.Errorf("iterator: reader %q: %w", r.Name, err)
-		}
-		p.others[i] = plan
-	}
-	return nil
 }

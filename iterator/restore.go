@@ -3,7 +3,7 @@ package iterator
 import (
 	"errors"
 	"fmt"
-	"slices"
+	"strings"
 
 	"github.com/planktonml/plankton/shard"
 )
@@ -14,9 +14,9 @@ var errSequence = errors.New("iterator: a sequence can only be read from its beg
 // MismatchError names the first thing in which the loader that made a state or
 // position differs from the one that is to go on from it.
 type MismatchError struct {
-	What   string // such as "samples of reader train"
-	Stored string
-	Loader string
+	What   string // such as "the number of samples of reader train"
+	Stored string // what it was: of a long description the words that differ
+	Loader string // what it is now
 }
 
 func (e *MismatchError) Error() string {
@@ -28,8 +28,9 @@ func (e *MismatchError) Error() string {
 // end of an epoch that is the start of the next one. It is the same on every
 // rank, so one of them may store it for all.
 //
-// The caps on bad samples (pipeline.Options.MaxBad) are not part of it: they
-// count anew after Restore. Sequences have no state.
+// What becomes of bad samples (pipeline.Options.OnError) is not part of it, so that a run
+// that a bad sample has ended can go on without the sample; caps such as MaxBad count
+// anew after Restore. Sequences have no state.
 func (l *Loader) State() (State, error) {
 	pos, err := l.Position()
 	return State{position: pos, identity: l.identity}, err
@@ -43,7 +44,7 @@ func (l *Loader) State() (State, error) {
 // one that made the state. By shard, what is left of the epoch is then cut anew
 // into one shard per rank; by step, the global batches go on, and are the same
 // if NumShards times the batch size is. Either way no sample of the epoch is
-// lost or repeated. In DALI mode, and with several readers in a pipeline, the
+// lost or repeated. In DALI mode, and where a reader goes along with another one, the
 // two numbers must stay.
 //
 // The error is a *MismatchError if the data set, the pipeline or the plan is
@@ -91,6 +92,7 @@ func (l *Loader) seek(pos shard.Position, check func() error) error {
 		return err
 	}
 	l.plan = plan
+	l.failed.Clear()
 	l.move(plan.Start())
 	for i := range l.parts {
 		l.parts[i].run.CountAnew()
@@ -103,7 +105,7 @@ func (l *Loader) seek(pos shard.Position, check func() error) error {
 func (l *Loader) checkWorld(pos shard.Position) error {
 	c := l.plan.Config()
 	for i := range l.parts {
-		if n := len(l.parts[i].pipe.Readers()); n < 2 {
+		if !l.parts[i].orders.ReadOn() {
 			continue
 		}
 		for _, ph := range pos.Phases {
@@ -145,23 +147,53 @@ func (p *pipelineIdentity) check(stored *pipelineIdentity) error {
 			{"the name of reader " + fmt.Sprint(i), was.Name, own.Name},
 			{"the number of samples of reader " + own.Name, fmt.Sprint(was.Samples), fmt.Sprint(own.Samples)},
 			{"the fingerprint of the data of reader " + own.Name, was.Fingerprint, own.Fingerprint},
-			{"the plan of reader " + own.Name, was.Plan, own.Plan},
 		} {
 			if f.stored != f.own {
 				return &MismatchError{f.what, f.stored, f.own}
 			}
 		}
+		if was.Order != own.Order {
+			x, y := differ(was.Order, own.Order)
+			return &MismatchError{"the order of reader " + own.Name, x, y}
+		}
 	}
-	if slices.Equal(stored.Lines, p.Lines) {
-		return nil
-	}
+	return p.checkLines(stored.Lines)
+}
+
+// checkLines compares what is made of the data, line by line.
+func (p *pipelineIdentity) checkLines(stored []string) error {
 	for i, own := range p.Lines {
-		if i == len(stored.Lines) {
+		if i == len(stored) {
 			return &MismatchError{"the pipeline", "without", "with " + own}
 		}
-		if was := stored.Lines[i]; was != own {
-			return &MismatchError{"the pipeline", was, own}
+		was := stored[i]
+		if strings.HasPrefix(was, "seed=") { // the first states had the error policy here
+			was, _, _ = strings.Cut(was, " on_error=")
+		}
+		if was != own {
+			return lineMismatch(was, own)
 		}
 	}
-	return &MismatchError{"the pipeline", "with " + stored.Lines[len(p.Lines)], "without"}
+	if len(stored) > len(p.Lines) {
+		return &MismatchError{"the pipeline", "with " + stored[len(p.Lines)], "without"}
+	}
+	return nil
+}
+
+// lineMismatch names what differs in two lines: of an operator its options, where they
+// alone differ.
+func lineMismatch(was, own string) error {
+	before, config, ok := strings.Cut(own, ": ")
+	head, wasConfig, wasOK := strings.Cut(was, ": ")
+	_, operator, named := strings.Cut(before, " = ")
+	switch {
+	case ok && wasOK && named && head == before:
+		operator, _, _ = strings.Cut(strings.TrimPrefix(operator, "reader "), " ")
+		x, y := differ(wasConfig, config)
+		return &MismatchError{"the pipeline's " + operator, x, y}
+	case strings.HasPrefix(was, "seed=") && strings.HasPrefix(own, "seed="):
+		x, y := differ(was, own)
+		return &MismatchError{"the pipeline", x, y}
+	}
+	return &MismatchError{"the pipeline", head, before}
 }

@@ -53,7 +53,7 @@ type readerIdentity struct {
 	Name        string `json:"name"`
 	Samples     int64  `json:"samples"`
 	Fingerprint string `json:"fingerprint"`    // of the data
-	Plan        string `json:"plan,omitempty"` // of a reader that does not drive
+	Order       string `json:"plan,omitempty"` // of a reader that does not drive
 }
 
 // identify describes the pipelines of a loader.
@@ -65,11 +65,9 @@ func identify(plan *shard.Plan, parts []part) identity {
 	for i := range parts {
 		p := pipelineIdentity{Lines: parts[i].pipe.Fingerprint()}
 		for k, r := range parts[i].pipe.Readers() {
-			reader := readerIdentity{Name: r.Name, Samples: r.Len(), Fingerprint: hex(r.Meta().Fingerprint)}
-			if other := parts[i].others[k]; other != nil {
-				reader.Plan = other.Fingerprint()
-			}
-			p.Readers = append(p.Readers, reader)
+			p.Readers = append(p.Readers, readerIdentity{
+				Name: r.Name, Samples: r.Len(), Fingerprint: hex(r.Meta().Fingerprint), Order: parts[i].orders.Fingerprint(k),
+			})
 		}
 		if n := len(id.Pipelines); n == 0 || !reflect.DeepEqual(id.Pipelines[n-1], p) {
 			id.Pipelines = append(id.Pipelines, p)

@@ -241,9 +241,9 @@ func (b *Batch) NumValid() int { return b.valid }
 // Mask says of every row whether it is valid.
 func (b *Batch) Mask() []bool { return b.mask }
 
-// IDs returns the index of every row's sample in the first reader's source, -1
-// where the row is not valid and has none. In a Graph.Mix it counts through the
-// sources; see Reader.Locate.
+// IDs returns the number of every row's sample in the first reader, -1 where the row is
+// not valid and has none. With a Split it counts in the part that the reader shows, and
+// in a Graph.Mix through the sources; see Reader.WholeIndex and Reader.Locate.
 func (b *Batch) IDs() []int64 { return b.ids }
 
 // Errors returns the errors of the samples of this batch that were skipped or

@@ -21,7 +21,8 @@ const kernels = "kernels/1 " + runtime.GOARCH + engine
 // equal fingerprints make bit-equal samples of equal data.
 //
 // It says nothing of the data (Reader.Meta does), of batch size, shards and the
-// order of samples, of workers and prefetching, or of where values are: operators
+// order of samples, of workers and prefetching, of what becomes of samples that fail
+// (OnError and its caps), or of where values are: operators
 // that only move them (BatchOp.Moves) are left out. A Go function that is an
 // operator is only told apart by its name and Op.Config.
 func (p *Pipeline) Fingerprint() []string { return slices.Clone(p.fingerprint) }
@@ -31,7 +32,7 @@ func (p *Pipeline) Fingerprint() []string { return slices.Clone(p.fingerprint) }
 func (g *Graph) fingerprint() []string {
 	lines := []string{
 		kernels,
-		fmt.Sprintf("seed=%d exact_rgb=%t on_error=%s", g.opt.Seed, g.opt.ExactRGB, g.opt.OnError),
+		fmt.Sprintf("seed=%d exact_rgb=%t", g.opt.Seed, g.opt.ExactRGB),
 	}
 	n := g.numbering()
 	for i := range g.nodes {

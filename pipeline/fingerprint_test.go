@@ -26,7 +26,7 @@ func TestFingerprintDescribesTheDefinition(t *testing.T) {
 	}
 	want := []string{
 		"kernels/1 " + runtime.GOARCH + engine,
-		"seed=7 exact_rgb=true on_error=skip",
+		"seed=7 exact_rgb=true",
 		"v0 int32 scalar = reader train",
 		"v1 int32 scalar = scale v0: by=2",
 		"output x = v1",
@@ -34,7 +34,7 @@ func TestFingerprintDescribesTheDefinition(t *testing.T) {
 	}
 	o := Options{Seed: 7, ExactRGB: true, OnError: Skip}
 	require.Equal(t, want, fingerprintOf(t, o, define))
-	o.BatchSize, o.Workers, o.PrefetchDepth, o.MaxBad = 9, 5, 4, 10
+	o.BatchSize, o.Workers, o.PrefetchDepth, o.OnError, o.MaxBad, o.MaxBadShare = 9, 5, 4, Replace, 10, 0.5
 	require.Equal(t, want, fingerprintOf(t, o, define), "what does not change samples is not in it")
 
 	p, err := New(Options{BatchSize: 1}, func(g *Graph) { g.Output("x", g.Read(ReaderOptions{}, numbers{n: 1})[0]) })

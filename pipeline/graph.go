@@ -110,7 +110,7 @@ type Sample struct {
 	worker *worker // nil for a sample without a pipeline
 	ctx    context.Context
 	epoch  int64
-	index  int64
+	id     int64 // in the first reader, as in Batch.IDs
 	key    uint64
 }
 
@@ -121,8 +121,17 @@ func (c *Sample) Context() context.Context { return c.ctx }
 // sample's source.
 func (c *Sample) Epoch() int64 { return c.epoch }
 
-// Index returns the sample's index in the first reader's source.
-func (c *Sample) Index() int64 { return c.index }
+// Index returns the sample's index in the data set of the first reader, as a whole: with
+// a Split it is that in the data set that the Split shows a part of, not in the part, so
+// that what a program keeps for every sample can be looked up by it. Batch.IDs counts in
+// the part; Reader.WholeIndex leads from there to here. In a Graph.Mix the whole are all
+// sources, one after the other.
+func (c *Sample) Index() int64 {
+	if c.worker == nil {
+		return c.id
+	}
+	return c.worker.p.readers[0].WholeIndex(c.id)
+}
 
 type node struct {
 	op     Op

@@ -13,11 +13,14 @@ type ReaderMeta struct {
 }
 
 // ReaderMeta returns the metadata of a reader. The name may be left empty where
-// there is one reader.
+// there is one reader. That of a reader which follows another is the other's.
 func (p *Pipeline) ReaderMeta(name string) (ReaderMeta, error) {
 	r, err := p.reader(name)
 	if err != nil {
 		return ReaderMeta{}, err
+	}
+	if r.leader != nil {
+		r = r.leader
 	}
 	m := ReaderMeta{
 		EpochSize: r.Len(), NumShards: r.NumShards, ShardID: r.ShardID,

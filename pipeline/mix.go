@@ -30,10 +30,13 @@ type Mix struct {
 // one, large ones in parts. Every sample comes once in each epoch of its source.
 // Operators draw other random numbers for a sample whenever it comes again.
 //
-// Batch.IDs and Sample.Index count through the sources, one after the other, and
-// Reader.Locate finds the source; Sample.Epoch is the source's. O is for the mix; a
-// source has a Name and a Split of its own and no other option. StickToShard is not
-// possible, nor is Split for the mix as a whole.
+// Batch.IDs counts through the sources, one after the other, and Reader.Locate finds the
+// source; Sample.Index counts through the sources without their Splits; Sample.Epoch is
+// the source's. O is for the mix; a source has a Name and a Split of its own and no other
+// option. StickToShard is not possible, nor is Split for the mix as a whole.
+//
+// With O.Follow the mix draws what the reader of that name does: M is empty, and if that
+// one is a mix, each source has as many samples as its counterpart without its Split.
 func (g *Graph) Mix(o ReaderOptions, m Mix, define func()) {
 	o.setDefaults(len(g.readers))
 	switch {
@@ -48,6 +51,10 @@ func (g *Graph) Mix(o ReaderOptions, m Mix, define func()) {
 		return
 	}
 	m.Weights = slices.Clone(m.Weights)
+	if o.Follow != "" && (m.Weights != nil || m.Draws != 0) {
+		g.Fail(o.Name, fmt.Errorf("it follows reader %q and draws what that draws; leave Weights and Draws out", o.Follow))
+		return
+	}
 	r := &Reader{ReaderOptions: o, Source: &mixSource{}, Mix: m}
 	g.mixing = &mixing{Reader: r}
 	define()
@@ -57,6 +64,9 @@ func (g *Graph) Mix(o ReaderOptions, m Mix, define func()) {
 		return
 	case len(r.Sources) == 0:
 		g.Fail(o.Name, errors.New("the mix has no sources; read them in the function that is given to Mix"))
+		return
+	case r.leader != nil:
+		g.Fail(o.Name, r.pairs())
 		return
 	case m.Draws == 0:
 		r.Mix.Draws = r.Len()
@@ -76,10 +86,15 @@ func (g *Graph) addSource(o ReaderOptions, src Source) []Value {
 	m := g.mixing
 	outputs := src.Outputs()
 	all := m.Source.(*mixSource)
-	plain := ReaderOptions{Name: o.Name, Split: o.Split}
+	plain := ReaderOptions{Name: o.Name, Split: o.Split, Follow: o.Follow}
 	err := all.agree(src)
-	if o != plain {
+	switch {
+	case o != plain:
 		err = errors.New("shards, padding and shuffling are options of the mix; leave them out of its sources")
+	case o.Follow != "":
+		err = errors.New("a source cannot follow a reader; let the mix follow it")
+	case m.Follow != "" && o.Split != Split{}:
+		err = fmt.Errorf("the mix follows reader %q, whose Splits it has; leave Split out", m.Follow)
 	}
 	if err != nil {
 		g.Fail(m.Name, fmt.Errorf("source %d: %w", len(m.Sources), err))
@@ -103,11 +118,12 @@ func (r *Reader) Locate(index int64) (source int, sample int64) {
 }
 
 // PlanConfig returns what the reader of a source decides of the plan of its epochs,
-// in a pipeline with a batch size and a seed.
+// in a pipeline with a batch size and a seed. Readers of one pipeline shuffle by seeds of
+// their own, whichever of them drives an iterator: the seed plus the reader's position.
 func (r *Reader) PlanConfig(batch int, seed uint64) shard.Config {
 	c := shard.Config{
 		Samples: r.Len(), Batch: batch, Shards: r.NumShards,
-		PadLastBatch: r.PadLastBatch, StickToShard: r.StickToShard, Shuffle: r.Shuffle, Seed: seed,
+		PadLastBatch: r.PadLastBatch, StickToShard: r.StickToShard, Shuffle: r.Shuffle, Seed: seed + uint64(r.place),
 	}
 	if r.Sources == nil {
 		return c
@@ -126,6 +142,9 @@ type mixSource struct {
 	touchers    []Toucher    // likewise
 	starts      []int64      // where the sources begin
 	n           int64
+
+	wholes []int64 // where they begin without their Splits
+	wholeN int64
 }
 
 // agree reports in what a further source differs from the first one.
@@ -154,7 +173,16 @@ func (m *mixSource) add(src Source) {
 	m.sources, m.starts = append(m.sources, src), append(m.starts, m.n)
 	m.prefetchers, m.touchers = append(m.prefetchers, prefetcher), append(m.touchers, toucher)
 	m.n += src.Len()
+	m.wholes = append(m.wholes, m.wholeN)
+	m.wholeN += wholeLen(src)
 }
+
+func (m *mixSource) whole(index int64) int64 {
+	i, index := m.at(index)
+	return m.wholes[i] + wholeIndex(m.sources[i], index)
+}
+
+func (m *mixSource) wholeLen() int64 { return m.wholeN }
 
 // at returns the source of a sample and its index there.
 func (m *mixSource) at(index int64) (source int, sample int64) {

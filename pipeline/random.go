@@ -30,11 +30,11 @@ func mix(z uint64) uint64 {
 	return z ^ z>>31
 }
 
-// sampleKey hashes what identifies a sample's draw.
-func sampleKey(seed uint64, epoch, index int64) uint64 {
+// sampleKey hashes what identifies a sample's draw; id is that of Batch.IDs.
+func sampleKey(seed uint64, epoch, id int64) uint64 {
 	k := mix(seed + golden)
 	k = mix(k ^ uint64(epoch) + golden)
-	return mix(k ^ uint64(index) + golden)
+	return mix(k ^ uint64(id) + golden)
 }
 
 // Uint64 returns 64 random bits.

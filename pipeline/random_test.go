@@ -18,7 +18,7 @@ func TestRandIsSplitMix64(t *testing.T) {
 }
 
 func sample(seed uint64, epoch, index int64) *Sample {
-	return &Sample{epoch: epoch, index: index, key: sampleKey(seed, epoch, index)}
+	return &Sample{epoch: epoch, id: index, key: sampleKey(seed, epoch, index)}
 }
 
 func TestWhatIsDrawnDependsOnSeedEpochSampleAndOperator(t *testing.T) {

@@ -227,6 +227,12 @@ func (r *hostRegion) plan(b *Batch) {
 	rows := len(b.ids)
 	for i := range plan {
 		plan[i] = plan[i][:0]
+		if leader := r.p.readers[i].leader; leader != nil {
+			for _, id := range plan[leader.place] {
+				plan[i] = append(plan[i], leader.WholeIndex(id))
+			}
+			continue
+		}
 		if r.seqs[i] == nil {
 			plan[i] = r.feed.AppendBatch(plan[i], i, b.epoch, b.step)
 			rows = min(rows, len(plan[i]))
@@ -410,7 +416,7 @@ func (r *hostRegion) failed(w *worker, b *Batch, row int, err error) {
 	w.rec.failed()
 	n := &r.p.nodes[w.at]
 	reader := max(n.reader, 0)
-	index := r.plans[b.slot][reader][row]
-	b.errs[row] = &SampleError{Source: r.p.readers[reader].describe(index), Index: index, Op: n.op.Name, Err: err}
+	id, from := r.plans[b.slot][reader][row], r.p.readers[reader]
+	b.errs[row] = &SampleError{Source: from.describe(id), Index: from.WholeIndex(id), Op: n.op.Name, Err: err}
 	r.void(b, row)
 }

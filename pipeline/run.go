@@ -14,8 +14,8 @@ import (
 // decides, since each has its own rules of who holds a batch for how long.
 //
 // Run and ScheduleRun belong to one goroutine. They read without an end, filling
-// every batch: epoch follows epoch under the policy FILL, each reader at its own
-// pace, as Batch.Epoch and Batch.Step tell of the first one.
+// every batch: epoch follows epoch of the first reader under the policy FILL, as
+// Batch.Epoch and Batch.Step tell, and the other readers go along as Orders says.
 
 // mode is a way of running a pipeline.
 type mode string
@@ -242,46 +242,44 @@ func (b *bare) release() {
 	}
 }
 
-// fillFeed is the Feed of a pipeline without an iterator: epochs under FILL.
+// fillFeed is the Feed of a pipeline without an iterator: the first reader drives, with
+// epochs under FILL.
 type fillFeed struct {
-	p     *Pipeline
-	plans []*shard.Plan // by reader
+	*Orders
+	plan *shard.Plan
 }
 
 // fill returns the feed, which for a sequence begins with an epoch.
 func (p *Pipeline) fill(epoch int64) (Feed, error) {
-	if p.readers[0].Sequence != nil {
+	first := p.readers[0]
+	if first.Sequence != nil {
 		return sequenceFeed{epoch}, nil
 	}
-	f := &fillFeed{p: p}
-	for i, r := range p.readers {
-		cfg := r.PlanConfig(p.opt.BatchSize, p.opt.Seed+uint64(i))
-		cfg.Policy = shard.Fill
-		plan, err := shard.New(cfg)
-		if err != nil {
-			return nil, fmt.Errorf("pipeline: reader %q: %w", r.Name, err)
-		}
-		f.plans = append(f.plans, plan)
+	cfg := first.PlanConfig(p.opt.BatchSize, p.opt.Seed)
+	cfg.Policy = shard.Fill
+	plan, err := shard.New(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("pipeline: reader %q: %w", first.Name, err)
 	}
-	return f, nil
+	orders, err := p.Orders(0)
+	return &fillFeed{orders, plan}, err
 }
 
 // Locate implements Feed: the place in the first reader's epochs, all of which
 // have the same length.
 func (f *fillFeed) Locate(seq int64) (epoch, step int64, ok bool) {
-	steps := f.plans[0].Steps(0)
+	steps := f.plan.Steps(0)
 	return seq / steps, seq % steps, true
 }
 
 // AppendBatch implements Feed.
 func (f *fillFeed) AppendBatch(dst []int64, reader int, epoch, step int64) []int64 {
-	total, steps := epoch*f.plans[0].Steps(0)+step, f.plans[reader].Steps(0)
-	return f.plans[reader].AppendBatch(dst, total/steps, total%steps, f.p.readers[reader].ShardID)
+	return f.Orders.AppendBatch(dst, f.plan, reader, epoch, step)
 }
 
 // AppendEpochs implements MixFeed.
 func (f *fillFeed) AppendEpochs(dst []int64, epoch, step int64) []int64 {
-	return f.plans[0].AppendEpochs(dst, epoch, step, f.p.readers[0].ShardID)
+	return f.Orders.AppendEpochs(dst, f.plan, epoch, step)
 }
 
 // sequenceFeed is the Feed of a sequence, for one epoch.

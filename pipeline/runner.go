@@ -17,7 +17,7 @@ type Feed interface {
 	// AppendBatch appends to dst the samples that the rows of a batch read from
 	// the reader at the given position of Pipeline.Readers, row by row; rows that
 	// get none are not valid. It is asked when the batch begins, after Locate,
-	// and not for sequences.
+	// and not for sequences and readers that follow another one.
 	AppendBatch(dst []int64, reader int, epoch, step int64) []int64
 }
 

@@ -58,6 +58,13 @@ type ReaderOptions struct {
 	PadLastBatch bool   // fill up with the last sample instead of going on
 	Shuffle      bool   // another order in every epoch
 	Split        Split  // the part of the data set to read; default the whole
+
+	// Follow names a reader that was added before, such as "pictures": row for row this
+	// one reads what belongs to the other's sample, so that two stores make one, such as
+	// pictures and their masks. What belongs to a sample is what has its index in a data
+	// set of the same length (Sample.Index); it is an error if the lengths differ. Shards,
+	// padding, order and Split are those of the other reader, and stay empty here.
+	Follow string
 }
 
 // Reader is a reader of a pipeline.
@@ -68,7 +75,14 @@ type Reader struct {
 
 	Mix     Mix       // of Graph.Mix
 	Sources []*Reader // what it mixes; nil for other readers
+
+	place  int     // among the pipeline's readers
+	leader *Reader // what it follows, which follows none; or nil
 }
+
+// Leader returns the reader that this one follows, nil where it follows none. A reader
+// that follows a follower has the same leader.
+func (r *Reader) Leader() *Reader { return r.leader }
 
 // Len returns the number of samples, -1 for a sequence.
 func (r *Reader) Len() int64 {
@@ -158,6 +172,10 @@ func (g *Graph) addReader(r *Reader, outputs []Spec) []Value {
 	}
 	if g.block.parent != nil {
 		g.Fail(r.Name, errors.New("a reader cannot be in a branch or loop"))
+	}
+	r.place = len(g.readers)
+	if r.Follow != "" {
+		g.Fail(r.Name, g.follow(r))
 	}
 	for _, other := range g.readers {
 		if other.Name == r.Name {

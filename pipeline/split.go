@@ -18,9 +18,9 @@ import (
 // Holdout share the samples between them, in any process and at any time. Folds
 // readers with one Fold each make a cross-validation.
 //
-// A part is a data set of its own: it has its own length, its samples are numbered
-// from 0, and it is shuffled and cut into shards like a whole one. Classes are those
-// of the whole. The parts of a data set have fingerprints of their own, so a stored
+// A part is a data set of its own: it has its own length, Batch.IDs numbers its samples
+// from 0, and it is shuffled and cut into shards like a whole one. Sample.Index is the
+// index in the whole, and so are the classes those of the whole. The parts of a data set have fingerprints of their own, so a stored
 // state is not taken up with another part.
 type Split struct {
 	Folds   int    // parts that the data set is cut into, at least 2; 0 shows the whole
@@ -80,6 +80,8 @@ func (p *splitSource) whole(index int64) int64 {
 	return p.order.At(index)
 }
 
+func (p *splitSource) wholeLen() int64 { return p.order.Len() }
+
 func (p *splitSource) Len() int64 {
 	if p.split.Holdout {
 		return p.held
@@ -125,12 +127,28 @@ func (p *splitSource) Touch(index int64) {
 	}
 }
 
-// WholeIndex returns the index that a sample of the reader has in the data set as a
-// whole, of which a Split shows a part; without one they are the same. Of a mix ask
-// the source, in Sources.
-func (r *Reader) WholeIndex(index int64) int64 {
-	if p, ok := r.Source.(*splitSource); ok {
+// WholeIndex returns the index that a sample of the reader, as Batch.IDs has it, has in
+// the data set as a whole, of which a Split shows a part: that of Sample.Index. Without a
+// Split they are the same. The whole of a mix are its sources, one after the other,
+// without their Splits.
+func (r *Reader) WholeIndex(id int64) int64 { return wholeIndex(r.Source, id) }
+
+// partial is a source that shows parts of data sets.
+type partial interface {
+	whole(index int64) int64 // the index of a sample in the whole
+	wholeLen() int64         // the length of the whole
+}
+
+func wholeIndex(src Source, index int64) int64 {
+	if p, ok := src.(partial); ok {
 		return p.whole(index)
 	}
 	return index
+}
+
+func wholeLen(src Source) int64 {
+	if p, ok := src.(partial); ok {
+		return p.wholeLen()
+	}
+	return src.Len()
 }

@@ -68,12 +68,12 @@ func (p *Pipeline) newWorker(number int) (*worker, error) {
 // run makes one row of a batch. Plan holds, by reader, the samples of the rows.
 func (w *worker) run(ctx context.Context, b *Batch, row int, plan [][]int64, seqs []*turnstile) (err error) {
 	p := w.p
-	index := plan[0][row]
+	id := plan[0][row]
 	epoch := b.epoch
 	if b.epochs != nil {
 		epoch = b.epochs[row]
 	}
-	w.sample = Sample{worker: w, ctx: ctx, epoch: epoch, index: index, key: sampleKey(p.opt.Seed, epoch, index)}
+	w.sample = Sample{worker: w, ctx: ctx, epoch: epoch, id: id, key: sampleKey(p.opt.Seed, epoch, id)}
 	for i := range p.outputs {
 		o := &p.outputs[i]
 		t := &w.tensors[o.value]

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,13 +13,20 @@ import (
 
 // checkpoint is all that a run needs to go on.
 type checkpoint struct {
-	Steps   int            `json:"steps"`
-	Loader  iterator.State `json:"loader"`
-	Weights [][]float32    `json:"weights"`
+	Steps    int            `json:"steps"`
+	Loader   iterator.State `json:"loader"`
+	Weights  [][]float32    `json:"weights"`
+	Checksum string         `json:"checksum"` // of all the rest
 }
 
-// save writes the checkpoint. The state is the same on every rank, and so are
-// the weights: rank 0 writes for all. The file is whole at any moment.
+// errDamaged says that a checkpoint is not what was written.
+var errDamaged = errors.New("the checkpoint is damaged")
+
+// previous is what the name of the checkpoint before the last one ends with.
+const previous = ".old"
+
+// save writes the checkpoint and keeps the one before. The state is the same on every
+// rank, and so are the weights: rank 0 writes for all.
 func (t *trainer) save() error {
 	if t.config.checkpoint == "" || t.rank != 0 {
 		return nil
@@ -27,43 +35,102 @@ func (t *trainer) save() error {
 	if err != nil {
 		return err
 	}
-	text, err := json.Marshal(checkpoint{t.step, state, t.net.weights})
+	c := checkpoint{Steps: t.step, Loader: state, Weights: t.net.weights}
+	if c.Checksum, err = c.sum(); err != nil {
+		return err
+	}
+	text, err := json.Marshal(c)
 	if err != nil {
 		return err
 	}
-	temp := t.config.checkpoint + ".new"
-	if err := os.WriteFile(temp, text, 0o644); err != nil {
-		return err
-	}
-	return os.Rename(temp, t.config.checkpoint)
+	return replace(t.config.checkpoint, text)
 }
 
-// restore takes up the checkpoint, if there is one.
+func (c checkpoint) sum() (string, error) {
+	c.Checksum = ""
+	text, err := json.Marshal(c)
+	return fmt.Sprintf("%x", sha256.Sum256(text)), err
+}
+
+// restore takes up the checkpoint, if there is one, or the one before if the last one is
+// damaged or was not put in its place.
 func (t *trainer) restore() error {
-	if t.config.checkpoint == "" {
+	name := t.config.checkpoint
+	if name == "" {
 		return nil
 	}
-	text, err := os.ReadFile(t.config.checkpoint)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+	c, err := load(name)
+	if err != nil && (errors.Is(err, errDamaged) || errors.Is(err, fs.ErrNotExist)) {
+		before, beforeErr := load(name + previous)
+		switch {
+		case beforeErr == nil:
+			if err := t.setAside(name); err != nil {
+				return err
+			}
+			c, name, err = before, name+previous, nil
+		case !errors.Is(beforeErr, fs.ErrNotExist):
+			return errors.Join(err, beforeErr)
+		case errors.Is(err, fs.ErrNotExist):
+			return nil // there is none yet
+		default:
+			return fmt.Errorf("%w, and there is none before it: move it away to begin anew", err)
+		}
 	}
 	if err != nil {
 		return err
 	}
-	var c checkpoint
+	if err := t.goOn(c); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// load reads a checkpoint.
+func load(name string) (c checkpoint, err error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return c, err
+	}
 	if err := json.Unmarshal(text, &c); err != nil {
-		return fmt.Errorf("%s: %w", t.config.checkpoint, err)
+		if errors.Is(err, iterator.ErrVersion) {
+			return c, fmt.Errorf("%s: %w", name, err)
+		}
+		return c, fmt.Errorf("%s: %w: %w", name, errDamaged, err)
 	}
-	if err := t.loader.Restore(c.Loader); err != nil {
-		return fmt.Errorf("%s: %w", t.config.checkpoint, err)
+	sum, err := c.sum()
+	if err == nil && sum != c.Checksum {
+		err = fmt.Errorf("%s: %w: its checksum is %q, that of its content %q", name, errDamaged, c.Checksum, sum)
 	}
+	return c, err
+}
+
+// setAside moves a damaged checkpoint to where it does not take the place of a good one
+// when the next one is saved.
+func (t *trainer) setAside(name string) error {
+	if t.rank != 0 {
+		return nil
+	}
+	if err := os.Rename(name, name+".damaged"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	fmt.Fprintf(os.Stderr, "distributed: %s is damaged or missing; going on from %s\n", name, name+previous)
+	return nil
+}
+
+// goOn puts the trainer where a checkpoint says.
+func (t *trainer) goOn(c checkpoint) error {
 	if len(c.Weights) != len(t.net.weights) {
-		return fmt.Errorf("%s: it has %d weight matrices, the network %d", t.config.checkpoint, len(c.Weights), len(t.net.weights))
+		return fmt.Errorf("it has %d weight matrices, the network %d", len(c.Weights), len(t.net.weights))
 	}
 	for i, w := range c.Weights {
 		if len(w) != len(t.net.weights[i]) {
-			return fmt.Errorf("%s: weight matrix %d has %d numbers, the network's %d", t.config.checkpoint, i, len(w), len(t.net.weights[i]))
+			return fmt.Errorf("weight matrix %d has %d numbers, the network's %d", i, len(w), len(t.net.weights[i]))
 		}
+	}
+	if err := t.loader.Restore(c.Loader); err != nil {
+		return err
+	}
+	for i, w := range c.Weights {
 		copy(t.net.weights[i], w)
 	}
 	t.step = c.Steps

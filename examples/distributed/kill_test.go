@@ -21,7 +21,7 @@ func TestKilledFiftyTimes(t *testing.T) {
 		t.Skip("it takes some seconds")
 	}
 	const kills, epochs = 50, 120
-	dir := t.TempDir()
+	dir := inMemory(t)
 	whole, broken := filepath.Join(dir, "whole"), filepath.Join(dir, "broken")
 	program := func(dir string) *exec.Cmd {
 		cmd := exec.Command(os.Args[0], "-epochs", fmt.Sprint(epochs), "-every", "1", "-log", dir, "-checkpoint", filepath.Join(dir, "run.json"))
@@ -59,6 +59,18 @@ func TestKilledFiftyTimes(t *testing.T) {
 	again, err := os.ReadFile(filepath.Join(broken, "run.json"))
 	require.NoError(t, err)
 	require.Equal(t, string(last), string(again))
+}
+
+// inMemory returns a folder in memory, where there is one: thousands of checkpoints that
+// are written out to a disk take their time.
+func inMemory(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "distributed")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
 }
 
 // awaitStep waits until a log of a folder was written after a moment.

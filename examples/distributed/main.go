@@ -14,7 +14,13 @@
 // The gradients are averaged over the valid rows of all ranks, so by step every
 // number of ranks computes the same but for rounding.
 //
-// The checkpoint holds the weights and the loader's state. The solver is
+// The checkpoint holds the weights and the loader's state. Each is written out to the
+// disk before it takes the place of the last one, which is kept with the ending .old and
+// used if the newer one is damaged. SIGINT and SIGTERM, which Kubernetes and Slurm send
+// before they kill, end a run after the step at hand, on all ranks, with a checkpoint; a
+// second one ends it at once.
+//
+// The solver is
 // gorgonia.VanillaSolver, which has no state of its own: Gorgonia's solvers with
 // one, such as Adam and RMSProp, do not export it, so a run that is interrupted
 // begins it anew and differs from one that is not.
@@ -22,11 +28,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"syscall"
 
 	"github.com/planktonml/plankton/shard"
 )
@@ -50,7 +58,8 @@ func main() {
 	flag.IntVar(&c.every, "every", 10, "steps between two checkpoints")
 	flag.StringVar(&c.logs, "log", "", "folder in which every rank writes the samples of its batches")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the process
 	err := run(ctx, os.Stdout, c)
 	stop()
 	if err != nil {
@@ -88,8 +97,9 @@ func run(ctx context.Context, out io.Writer, c config) error {
 		return err
 	}
 	defer t.close()
-	if err := t.train(ctx, out); err != nil {
+	err = t.train(ctx, out)
+	if err != nil && !errors.Is(err, errStopped) {
 		return err
 	}
-	return ranks.leave()
+	return errors.Join(err, ranks.leave())
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -73,17 +74,21 @@ func (t *trainer) close() {
 	t.log.close()
 }
 
-// train takes the steps that are left.
+// errStopped is the end of a run that was told to stop.
+var errStopped = errors.New("stopped")
+
+// train takes the steps that are left. When ctx ends on one of the ranks, all of them stop
+// after the step at hand and save.
 func (t *trainer) train(ctx context.Context, out io.Writer) error {
 	at, err := t.loader.Position()
 	if err != nil {
 		return err
 	}
-	for b, err := range t.feed.Epochs(ctx, t.config.epochs-int(at.Epoch)) {
+	for b, err := range t.feed.Epochs(context.WithoutCancel(ctx), t.config.epochs-int(at.Epoch)) {
 		if err != nil {
 			return err
 		}
-		cost, err := t.learn(b)
+		cost, stop, err := t.learn(b, ctx.Err() != nil)
 		if err != nil {
 			return err
 		}
@@ -91,6 +96,9 @@ func (t *trainer) train(ctx context.Context, out io.Writer) error {
 			fmt.Fprintf(out, "epoch %d, step %d, cost %.4f\n", b.Epoch(), t.step, cost)
 		}
 		t.step++
+		if stop {
+			return t.stop(ctx)
+		}
 		if t.step%t.config.every == 0 {
 			if err := t.save(); err != nil {
 				return err
@@ -103,45 +111,69 @@ func (t *trainer) train(ctx context.Context, out io.Writer) error {
 	return t.save()
 }
 
+// stop saves and ends the run. The ranks wait for each other, since a launcher may end
+// all of them when one has ended.
+func (t *trainer) stop(ctx context.Context) error {
+	if err := t.save(); err != nil {
+		return err
+	}
+	if err := t.ranks.sum([]float32{0}); err != nil {
+		return err
+	}
+	why := errors.New("another rank was told to stop")
+	if ctx.Err() != nil {
+		why = context.Cause(ctx)
+	}
+	if t.config.checkpoint == "" {
+		return fmt.Errorf("%w: %w after step %d; nothing was saved, for want of a -checkpoint", why, errStopped, t.step)
+	}
+	return fmt.Errorf("%w: %w after step %d, which was saved; the same command goes on from there", why, errStopped, t.step)
+}
+
 // learn takes one step, together with all other ranks, and returns the mean cost
-// of this rank's rows.
-func (t *trainer) learn(b *iterator.Batch) (cost float32, err error) {
+// of this rank's rows, and whether the run is to stop on one of the ranks.
+func (t *trainer) learn(b *iterator.Batch, stopping bool) (cost float32, stop bool, err error) {
 	if err := t.log.write(t.step, b.IDs()); err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	if err := t.vm.RunAll(); err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	defer t.vm.Reset()
 	cost = t.net.cost.Data().(float32)
-	if err := t.average(b.NumValid()); err != nil {
-		return 0, err
+	if stop, err = t.average(b.NumValid(), stopping); err != nil {
+		return 0, false, err
 	}
-	return cost, t.solver.Step(gorgonia.NodesToValueGrads(t.net.model))
+	return cost, stop, t.solver.Step(gorgonia.NodesToValueGrads(t.net.model))
 }
 
 // average replaces the gradients, which are means over the valid rows of this
-// rank, by the means over the valid rows of all ranks.
-func (t *trainer) average(valid int) error {
+// rank, by the means over the valid rows of all ranks, and returns whether a rank is
+// stopping: all of them learn that in the same step.
+func (t *trainer) average(valid int, stopping bool) (stop bool, err error) {
 	gradients, err := t.net.gradients()
 	if err != nil {
-		return err
+		return false, err
 	}
-	t.shared = append(t.shared[:0], float32(valid))
+	flag := float32(0)
+	if stopping {
+		flag = 1
+	}
+	t.shared = append(t.shared[:0], float32(valid), flag)
 	for _, g := range gradients {
 		for _, x := range g {
 			t.shared = append(t.shared, x*float32(valid))
 		}
 	}
 	if err := t.ranks.sum(t.shared); err != nil {
-		return err
+		return false, err
 	}
-	rows, rest := t.shared[0], t.shared[1:]
+	rows, rest := t.shared[0], t.shared[2:]
 	for _, g := range gradients {
 		for i := range g {
 			g[i] = rest[i] / rows
 		}
 		rest = rest[len(g):]
 	}
-	return nil
+	return t.shared[1] > 0, nil
 }

@@ -100,11 +100,11 @@ func ExampleFunc() {
 	// [2 12 30]
 }
 
-// What belongs to a sample and lies in the program, such as the boxes of a picture,
-// is looked up by the sample's index: a second reader would go through epochs and
-// an order of its own.
+// What belongs to a sample and lies in the program, such as the boxes of a picture, is
+// looked up by the sample's index in the whole data set, here of a part to train with.
+// What another store has is read by a reader that follows the first one.
 func ExampleFunc_lookUp() {
-	boxes := [][]float32{{0, 0, 4, 4}, {1, 1, 2, 2, 5, 5, 9, 9}, {}} // by picture, four numbers each
+	boxes := [][]float32{{0, 0, 4, 4}, {1, 1, 2, 2, 5, 5, 9, 9}, {}, {3, 3, 8, 8}} // by picture, four numbers each
 	lookUp := func(c *pipeline.Sample, _, out []*pipeline.Tensor) error {
 		own := boxes[c.Index()]
 		if _, err := out[0].Resize(len(own)/4, 4); err != nil {
@@ -114,7 +114,9 @@ func ExampleFunc_lookUp() {
 		return nil
 	}
 	show(pipeline.Options{BatchSize: 3, Seed: 1}, func(g *pipeline.Graph) {
-		picture := readers.Slices(g, readers.SlicesOptions{Shuffle: true}, readers.Rows([]int32{0, 1, 2}))[0]
+		picture := readers.Slices(g, readers.SlicesOptions{
+			Shuffle: true, Split: pipeline.Split{Folds: 4}, // three of four
+		}, readers.Rows([]int32{0, 1, 2, 3}))[0]
 		g.Output("picture", picture)
 		g.Output("boxes", ops.Func(g, ops.FuncOptions{
 			Name: "boxes", Outputs: []pipeline.Spec{{DType: pipeline.Float32, Shape: []int{-1, 4}}},
@@ -125,7 +127,7 @@ func ExampleFunc_lookUp() {
 		}
 	})
 	// Output:
+	// picture 3 has boxes [3 3 8 8]
 	// picture 1 has boxes [1 1 2 2 5 5 9 9]
-	// picture 0 has boxes [0 0 4 4]
 	// picture 2 has boxes []
 }

@@ -155,6 +155,44 @@ func ExampleExternal() {
 	// 1000 samples
 }
 
+// Pictures and their masks lie in two folders, under the same names. The reader of the
+// masks follows that of the pictures, so that a row has both of one sample, shuffled, in a
+// part of the data set or not.
+func ExampleFile_follow() {
+	dir, err := os.MkdirTemp("", "scenes")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	for _, name := range []string{"pictures/a.jpg", "pictures/b.jpg", "pictures/c.jpg", "masks/a.png", "masks/b.png", "masks/c.png"} {
+		if err := errors.Join(os.MkdirAll(filepath.Join(dir, filepath.Dir(name)), 0o755),
+			os.WriteFile(filepath.Join(dir, name), []byte(name), 0o644)); err != nil {
+			log.Fatal(err)
+		}
+	}
+	p, err := pipeline.New(pipeline.Options{BatchSize: 3, Seed: 1}, func(g *pipeline.Graph) {
+		picture, _ := readers.File(g, readers.FileOptions{Name: "pictures", Root: filepath.Join(dir, "pictures"), Shuffle: true})
+		mask, _ := readers.File(g, readers.FileOptions{Root: filepath.Join(dir, "masks"), Follow: "pictures"})
+		g.Output("picture", picture) // decode, crop and flip both, with the same random values
+		g.Output("mask", mask)
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer p.Close()
+	b, err := p.Run(context.Background())
+	if err != nil {
+		log.Fatal(err)
+	}
+	for row := range b.Size() {
+		fmt.Printf("%s %s\n", b.Sample("picture", row).Bytes(), b.Sample("mask", row).Bytes())
+	}
+	// Output:
+	// pictures/b.jpg masks/b.png
+	// pictures/a.jpg masks/a.png
+	// pictures/c.jpg masks/c.png
+}
+
 // An iterator delivers what can only be read from its beginning.
 func ExampleExternal_sequence() {
 	text := "1.5,2.5,0\n3.5,4.5,1\n"

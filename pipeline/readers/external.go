@@ -50,6 +50,10 @@ type ExternalOptions struct {
 	Shuffle      bool // another order in every epoch
 
 	Split pipeline.Split // the part of the data set to read, to train or to validate with; default the whole
+
+	// Follow names the reader whose order this one takes: row for row it reads what has
+	// the index of the other's sample; see [pipeline.ReaderOptions].
+	Follow string
 }
 
 // Item is a sample of a sequence, one element per output.
@@ -73,7 +77,7 @@ func External(g *pipeline.Graph, o ExternalOptions) []pipeline.Value {
 	}
 	options := pipeline.ReaderOptions{
 		Name: o.Name, NumShards: o.NumShards, ShardID: o.ShardID,
-		StickToShard: o.StickToShard, PadLastBatch: o.PadLastBatch, Shuffle: o.Shuffle, Split: o.Split,
+		StickToShard: o.StickToShard, PadLastBatch: o.PadLastBatch, Shuffle: o.Shuffle, Split: o.Split, Follow: o.Follow,
 	}
 	o.Outputs = slices.Clone(o.Outputs)
 	if o.Seq != nil {
@@ -92,6 +96,8 @@ func (o *ExternalOptions) validate() error {
 		return errors.New("both Read and Seq are given; give one of them")
 	case o.Seq != nil && o.Len != 0:
 		return fmt.Errorf("Len is %d, but a Seq has no length; leave Len out, or give Read in place of Seq", o.Len)
+	case o.Seq != nil && o.Follow != "":
+		return errors.New("a Seq cannot Follow a reader: it has an order of its own; give Read in its place")
 	case o.Read != nil && o.Len < 1:
 		return fmt.Errorf("Len is %d; Read needs the number of samples, at least 1", o.Len)
 	}

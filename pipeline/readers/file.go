@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -73,6 +74,10 @@ type FileOptions struct {
 	Shuffle      bool // another order in every epoch
 
 	Split pipeline.Split // the part of the data set to read, to train or to validate with; default the whole
+
+	// Follow names the reader whose order this one takes: row for row it reads what has
+	// the index of the other's sample; see [pipeline.ReaderOptions].
+	Follow string
 }
 
 // DefaultExtensions are the endings of files that [File] takes from a folder if
@@ -104,7 +109,7 @@ func File(g *pipeline.Graph, o FileOptions) (encoded, label pipeline.Value) {
 	}
 	v := g.Read(pipeline.ReaderOptions{
 		Name: o.Name, NumShards: o.NumShards, ShardID: o.ShardID,
-		StickToShard: o.StickToShard, PadLastBatch: o.PadLastBatch, Shuffle: o.Shuffle, Split: o.Split,
+		StickToShard: o.StickToShard, PadLastBatch: o.PadLastBatch, Shuffle: o.Shuffle, Split: o.Split, Follow: o.Follow,
 	}, src)
 	return v[0], v[1]
 }
@@ -116,7 +121,8 @@ type fileSource struct {
 	classes int
 	meta    pipeline.Meta
 
-	readAhead int // of the options, defaults filled in
+	readAhead int  // of the options, defaults filled in
+	scanned   bool // the files are those of a folder, in the order of their paths
 }
 
 const defaultReadAhead = 128
@@ -178,6 +184,7 @@ func (s *fileSource) fromRoot(o *FileOptions) (err error) {
 	if s.root, err = absolute(o.Root); err != nil {
 		return err
 	}
+	s.scanned = true
 	s.paths, s.labels, s.meta.Classes, err = scanRoot(s.root, extensions, o.ClassNames)
 	switch n := len(s.meta.Classes); {
 	case err != nil:
@@ -246,6 +253,16 @@ func (s *fileSource) Read(ctx context.Context, index int64, out []*pipeline.Tens
 		return err
 	}
 	return putLabel(out[1], s.labels[index])
+}
+
+// SampleName implements [pipeline.Named]: files of a folder are named by their paths below
+// it, without the ending.
+func (s *fileSource) SampleName(index int64) string {
+	if !s.scanned {
+		return ""
+	}
+	name := string(s.paths.at(int(index)))
+	return strings.TrimSuffix(name, path.Ext(name))
 }
 
 // Describe returns the path of the file.

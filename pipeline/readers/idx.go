@@ -39,6 +39,10 @@ type IDXOptions struct {
 	Shuffle      bool // another order in every epoch
 
 	Split pipeline.Split // the part of the data set to read, to train or to validate with; default the whole
+
+	// Follow names the reader whose order this one takes: row for row it reads what has
+	// the index of the other's sample; see [pipeline.ReaderOptions].
+	Follow string
 }
 
 // IDX reads files of the IDX format, in which MNIST, Fashion-MNIST, EMNIST and
@@ -64,7 +68,7 @@ func IDX(g *pipeline.Graph, o IDXOptions) (image, label pipeline.Value) {
 	}
 	v := g.Read(pipeline.ReaderOptions{
 		Name: o.Name, NumShards: o.NumShards, ShardID: o.ShardID,
-		StickToShard: o.StickToShard, PadLastBatch: o.PadLastBatch, Shuffle: o.Shuffle, Split: o.Split,
+		StickToShard: o.StickToShard, PadLastBatch: o.PadLastBatch, Shuffle: o.Shuffle, Split: o.Split, Follow: o.Follow,
 	}, src)
 	if src.labels == nil {
 		return v[0], label

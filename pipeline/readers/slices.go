@@ -22,6 +22,10 @@ type SlicesOptions struct {
 	Shuffle      bool // another order in every epoch
 
 	Split pipeline.Split // the part of the data set to read, to train or to validate with; default the whole
+
+	// Follow names the reader whose order this one takes: row for row it reads what has
+	// the index of the other's sample; see [pipeline.ReaderOptions].
+	Follow string
 }
 
 // Slices reads data that the program has in memory: sample i is row i of every
@@ -42,7 +46,7 @@ func Slices(g *pipeline.Graph, o SlicesOptions, columns ...Column) []pipeline.Va
 	}
 	return g.Read(pipeline.ReaderOptions{
 		Name: o.Name, NumShards: o.NumShards, ShardID: o.ShardID,
-		StickToShard: o.StickToShard, PadLastBatch: o.PadLastBatch, Shuffle: o.Shuffle, Split: o.Split,
+		StickToShard: o.StickToShard, PadLastBatch: o.PadLastBatch, Shuffle: o.Shuffle, Split: o.Split, Follow: o.Follow,
 	}, src)
 }
 
