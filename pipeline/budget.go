@@ -26,7 +26,8 @@ import (
 //   - If it still does not fit, the oldest itself begins anew, without
 //     the memory that its worker kept from earlier samples.
 //   - What is left then is its own need, older rows of its batch, and older
-//     batches. Those are with the consumer or on their way to it, and come back; if
+//     batches. Those are with the consumer or on their way to it, where nothing waits
+//     for this batch (see turn), and come back; if
 //     they do not because the consumer waits for this one, that is an error, as it
 //     is if nothing is left to come back. A sample that does not fit alone fails by
 //     itself, under Options.OnError, whatever the others do.

@@ -47,6 +47,8 @@ type hostRegion struct {
 	// Where the parts have prefetch depths of their own:
 	slabs [parts][]*slab
 	slots [parts]*slots // of the run that start began
+
+	turn *turn // of the run that start began
 }
 
 // call is an unfinished run of the region's node.
@@ -145,6 +147,7 @@ func (r *hostRegion) start(ctx context.Context, feed Feed) (err error) {
 		r.running.Store(true)
 	}
 	r.startSlots()
+	r.turn = &turn{}
 	for _, a := range r.aheads {
 		a.start(ctx)
 	}
