@@ -23,6 +23,7 @@ var may = map[string][]string{
 	"internal/jpeg":           {},
 	"internal/jpeg/turbo":     {"internal/jpeg"},
 	"internal/layers":         {},
+	"internal/metamorphic":    {},
 	"internal/datatest":       {},
 	"internal/guardpage":      {},
 	"internal/png":            {},

@@ -1,0 +1,77 @@
+package metamorphic
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"runtime/pprof"
+	"testing"
+	"time"
+
+	"github.com/planktonml/plankton/shard"
+	"go.uber.org/goleak"
+)
+
+var (
+	runFor  = flag.Duration("pipelines.for", 0, "run random pipelines for so long, from a seed of the time on")
+	runSeed = flag.Uint64("pipelines.seed", 0, "run the pipeline of this seed only")
+	runFrom = flag.Uint64("pipelines.from", 0, "with -pipelines.for, begin with this seed")
+	runHang = flag.Duration("pipelines.hang", 2*time.Minute, "how long a case may take before it counts as hanging")
+)
+
+const moves = 25 // of a case
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func isRefusal(err error) bool {
+	var config *shard.ConfigError
+	return errors.As(err, &config) || errors.Is(err, shard.ErrNoSteps) || errors.Is(err, errTooLong)
+}
+
+// Whatever the execution and whatever a program does with its loader, batches, errors
+// and memory are what the definition says.
+func TestRandomPipelines(t *testing.T) {
+	defer func() { t.Logf("%+v", counts) }()
+	switch {
+	case *runSeed != 0:
+		one(t, *runSeed)
+	case *runFor != 0:
+		first := *runFrom
+		if first == 0 {
+			first = uint64(time.Now().UnixMicro())
+		}
+		t.Logf("seeds from %d on", first)
+		for began, seed := time.Now(), first; time.Since(began) < *runFor; seed++ {
+			one(t, seed)
+		}
+	default:
+		n := uint64(200)
+		if testing.Short() || raced {
+			n = 60
+		}
+		for seed := range n {
+			one(t, seed+1)
+		}
+	}
+}
+
+// one runs the case of a seed under a watchdog.
+func one(t *testing.T, seed uint64) {
+	t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
+		dog := time.AfterFunc(*runHang, func() {
+			fmt.Fprintf(os.Stderr, "the case hangs: go test ./internal/metamorphic -pipelines.seed=%d\n", seed)
+			pprof.Lookup("goroutine").WriteTo(os.Stderr, 2)
+			os.Exit(1)
+		})
+		defer dog.Stop()
+		defer func() {
+			if t.Failed() {
+				t.Logf("again: go test ./internal/metamorphic -pipelines.seed=%d", seed)
+			} else if err := goleak.Find(); err != nil {
+				t.Error(err)
+			}
+		}()
+		run(t, seed, moves)
+	})
+}
