@@ -91,8 +91,9 @@ func init() {
 		{"reset", 2, func(s *session) {
 			s.release(len(s.kept))
 			err := s.Reset()
-			if s.f.loader.Mode == shard.DALI {
-				return // a table of its own would be needed for what it does
+			if s.f.loader.Mode == shard.DALI && 0 < s.step && s.step < s.steps() {
+				s.require(errors.Is(err, iterator.ErrUnfinished), "reset in DALI mode: %v", err)
+				return
 			}
 			s.require(err == nil, "reset: %v", err)
 			if s.step > 0 {

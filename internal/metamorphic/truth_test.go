@@ -24,8 +24,8 @@ type truth struct {
 	need  int64       // bytes that suffice for one batch after the other
 }
 
-// errTooLong ends a case with more steps than are worth the time.
-var errTooLong = errors.New("the case has too many steps")
+// errTooLong ends a case with more steps than are worth the time, or with none.
+var errTooLong = errors.New("the case has too many steps, or an epoch without any")
 
 // tell makes the truth of a definition, or returns the error that refuses it.
 func tell(f *definition) (*truth, error) {
@@ -37,7 +37,7 @@ func tell(f *definition) (*truth, error) {
 	steps := 0
 	for epoch := range int64(epochs) {
 		n := l.Plan().Steps(epoch)
-		if steps += int(min(n, math.MaxInt32)); steps > maxSteps {
+		if steps += int(min(n, math.MaxInt32)); steps > maxSteps || n == 0 {
 			return nil, firstOf(l.close(), errTooLong)
 		}
 		w.table = append(w.table, make([]outcome, n))
