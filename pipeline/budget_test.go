@@ -1,9 +1,11 @@
 package pipeline
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -395,6 +397,56 @@ func TestASequenceUnderABudget(t *testing.T) {
 			require.Equal(t, n, seen)
 			require.LessOrEqual(t, p.Memory().Peak, o.MemoryBudget)
 		}
+	}
+}
+
+// texts is a sequence of n byte strings of different lengths.
+type texts struct{ n int }
+
+func (s texts) Outputs() []Spec         { return []Spec{{DType: Uint8, Shape: []int{-1}}} }
+func (s texts) Meta() Meta              { return Meta{} }
+func (s texts) Describe(i int64) string { return fmt.Sprint("text ", i) }
+func (s texts) text(i int) []byte       { return bytes.Repeat([]byte{byte(i)}, 1+i%7*300) }
+func (s texts) Samples() iter.Seq2[func([]*Tensor) error, error] {
+	return func(yield func(func([]*Tensor) error, error) bool) {
+		for i := range s.n {
+			if !yield(func(out []*Tensor) error {
+				mem, err := out[0].Resize(len(s.text(i)))
+				copy(mem, s.text(i))
+				return err
+			}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// A sample that waits for memory when it is handed over, and gives up there, still has
+// all that the sequence has delivered for it.
+func TestASequenceShownTwiceUnderABudget(t *testing.T) {
+	seq := texts{300}
+	o := Options{BatchSize: 3, Workers: 4, PrefetchDepth: 2, MemoryBudget: 16_000}
+	p, err := New(o, func(g *Graph) {
+		v := g.ReadSequence(ReaderOptions{}, seq)[0]
+		g.Output("a", v)
+		g.Output("b", v)
+		g.Output("c", v)
+	})
+	require.NoError(t, err)
+	r := runner(t, p, 1<<40)
+	for k := 0; ; k++ {
+		b, err := r.Next(t.Context())
+		require.NoError(t, err)
+		if b == nil {
+			require.Equal(t, 100, k)
+			return
+		}
+		for row := range 3 {
+			for _, name := range b.Names() {
+				require.True(t, bytes.Equal(seq.text(3*k+row), b.Sample(name, row).Bytes()), "batch %d row %d output %s", k, row, name)
+			}
+		}
+		b.Release()
 	}
 }
 

@@ -183,7 +183,8 @@ func (w *worker) control(s *step) (jump bool, err error) {
 }
 
 // deliver hands results over that were not written into the batch: ragged
-// rows, by exchanging memory, and outputs that show a value a second time.
+// rows, by exchanging memory, and outputs that show a value a second time. What needs
+// memory comes first: a sample that gives up there must still have all its values.
 func (w *worker) deliver(b *Batch, row int) error {
 	for i := range b.outs {
 		o := &b.outs[i]
@@ -193,19 +194,24 @@ func (w *worker) deliver(b *Batch, row int) error {
 		case o.alias != i:
 			if o.dense != nil {
 				copy(o.row(row), t.data)
-			} else if err := w.copyRow(o, row, &b.outs[o.alias].ragged[row]); err != nil {
+			} else if err := w.copyRow(o, row, t); err != nil {
 				return err
 			}
 		case o.dense == nil:
 			if err := t.own(); err != nil {
 				return err
 			}
-			o.deliver(row, t)
-			t.dtype = w.p.outputs[i].spec.DType
 		default:
 			if len(t.data) != len(o.row(row)) {
 				return &ShapeError{Got: append([]int(nil), t.Shape()...), Want: w.p.outputs[i].spec.Shape}
 			}
+		}
+	}
+	for i := range b.outs {
+		if o := &b.outs[i]; o.ragged != nil && o.alias == i {
+			t := &w.tensors[w.p.outputs[i].value]
+			o.deliver(row, t)
+			t.dtype = w.p.outputs[i].spec.DType
 		}
 	}
 	return nil
