@@ -23,6 +23,7 @@ type definition struct {
 	wholeOps  []executor.Backend // operators for whole batches
 	outputs   int
 	loader    iterator.Options
+	sequence  int // samples of the sequence that is read in place of a data set, or 0
 }
 
 // define draws a definition.
@@ -61,6 +62,14 @@ func define(seed uint64) *definition {
 	if !f.reader.Shuffle && f.others == 0 && d.oneIn(8) {
 		f.loader.Mode, f.loader.Partition = shard.DALI, shard.ByShard
 	}
+	return f
+}
+
+// defineSequence draws a definition whose reader is a sequence.
+func defineSequence(seed uint64) *definition {
+	f, d := define(seed), drawsOf(seed, 4)
+	f.sequence, f.reader, f.shards, f.others = d.between(1, 40), pipeline.ReaderOptions{Name: "driver"}, []int{0}, 0
+	f.loader = iterator.Options{LastBatch: pick(d, shard.Partial, shard.Drop)}
 	return f
 }
 

@@ -32,10 +32,18 @@ func isRefusal(err error) bool {
 // Whatever the execution and whatever a program does with its loader, batches, errors
 // and memory are what the definition says.
 func TestRandomPipelines(t *testing.T) {
+	seeds(t, 200, func(t *testing.T, seed uint64) { run(t, seed, moves) })
+}
+
+// The same of sequences.
+func TestRandomSequences(t *testing.T) { seeds(t, 100, runSequence) }
+
+// seeds runs cases: n of them, fewer where they are slow, or as the flags say.
+func seeds(t *testing.T, n uint64, run func(*testing.T, uint64)) {
 	defer func() { t.Logf("%+v", counts) }()
 	switch {
 	case *runSeed != 0:
-		one(t, *runSeed)
+		one(t, *runSeed, run)
 	case *runFor != 0:
 		first := *runFrom
 		if first == 0 {
@@ -43,35 +51,35 @@ func TestRandomPipelines(t *testing.T) {
 		}
 		t.Logf("seeds from %d on", first)
 		for began, seed := time.Now(), first; time.Since(began) < *runFor; seed++ {
-			one(t, seed)
+			one(t, seed, run)
 		}
 	default:
-		n := uint64(200)
 		if testing.Short() || raced {
-			n = 60
+			n /= 4
 		}
 		for seed := range n {
-			one(t, seed+1)
+			one(t, seed+1, run)
 		}
 	}
 }
 
 // one runs the case of a seed under a watchdog.
-func one(t *testing.T, seed uint64) {
+func one(t *testing.T, seed uint64, run func(*testing.T, uint64)) {
+	again := fmt.Sprintf("go test ./internal/metamorphic -run %s -pipelines.seed=%d", t.Name(), seed)
 	t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
 		dog := time.AfterFunc(*runHang, func() {
-			fmt.Fprintf(os.Stderr, "the case hangs: go test ./internal/metamorphic -pipelines.seed=%d\n", seed)
+			fmt.Fprintf(os.Stderr, "the case hangs: %s\n", again)
 			pprof.Lookup("goroutine").WriteTo(os.Stderr, 2)
 			os.Exit(1)
 		})
 		defer dog.Stop()
 		defer func() {
 			if t.Failed() {
-				t.Logf("again: go test ./internal/metamorphic -pipelines.seed=%d", seed)
+				t.Logf("again: %s", again)
 			} else if err := goleak.Find(); err != nil {
 				t.Error(err)
 			}
 		}()
-		run(t, seed, moves)
+		run(t, seed)
 	})
 }

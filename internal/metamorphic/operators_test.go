@@ -182,6 +182,9 @@ func init() {
 		}},
 		{"casts", 1, func(b *builder) { b.values = append(b.values, ops.Cast(b.g, b.any(), pipeline.Int32)) }},
 		{"picture", 2, func(b *builder) {
+			if len(b.values) < len(specs) || b.values[3].Spec().Layout != "HWC" {
+				return // a sequence has none
+			}
 			v := ops.Resize(b.g, b.values[3], ops.ResizeOptions{Height: float64(b.d.between(2, 9)), Width: float64(b.d.between(2, 9))})
 			v = ops.CropMirrorNormalize(b.g, v, ops.CropMirrorNormalizeOptions{Mean: []float64{100}, Std: []float64{50}, Mirror: ops.CoinFlip(b.g, 0.5)})
 			b.values = append(b.values, v)

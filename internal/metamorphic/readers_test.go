@@ -171,6 +171,10 @@ var readings = []weighted[func(*builder, pipeline.ReaderOptions) []pipeline.Valu
 // A further reader goes at its own pace. One that follows the first will be a reading
 // of its own: add it here.
 func (b *builder) read(f *definition, shard int) {
+	if f.sequence > 0 {
+		b.values = b.sequence(f.sequence)
+		return
+	}
 	o := f.reader
 	o.ShardID = shard
 	b.values = append(b.values, choose(b.d, readings).do(b, o)...)
@@ -178,6 +182,31 @@ func (b *builder) read(f *definition, shard int) {
 		other := pipeline.ReaderOptions{Name: fmt.Sprint("other", i), Shuffle: b.d.oneIn(2), PadLastBatch: b.d.oneIn(3), NumShards: o.NumShards, ShardID: shard}
 		b.values = append(b.values, choose(b.d, readings).do(b, other)...)
 	}
+}
+
+// sequence adds a reader of a sequence of n samples.
+func (b *builder) sequence(n int) []pipeline.Value {
+	s := b.source()
+	return readers.External(b.g, readers.ExternalOptions{Name: "driver", Fingerprint: s.seed, Outputs: specs[:3], Seq: func(yield func(readers.Item, error) bool) {
+		for i := range int64(n) {
+			h := s.key(i)
+			if s.in(s.slow, h) {
+				time.Sleep(time.Duration(h%200) * time.Microsecond)
+			}
+			if s.in(s.bad, h) {
+				yield(nil, fmt.Errorf("cannot read on at %d", i))
+				return
+			}
+			text, numbers := make([]byte, extents(specs[1].Shape, h)[0]), make([]int32, 6)
+			scatter(text, pipeline.Uint8, h)
+			for k := range numbers {
+				numbers[k] = int32(h >> k)
+			}
+			if !yield(readers.Item{i, text, numbers}, nil) {
+				return
+			}
+		}
+	}})
 }
 
 // errRefused is what operators that refuse a sample return.

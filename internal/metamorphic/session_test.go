@@ -82,6 +82,17 @@ func (s *session) close() {
 	s.opened = nil
 }
 
+// abandon closes the loader of a session that failed.
+func (s *session) abandon() {
+	if s.opened == nil {
+		return
+	}
+	for _, k := range s.kept {
+		k.batch.Release()
+	}
+	s.opened.close()
+}
+
 // steps returns the length of the epoch at hand.
 func (s *session) steps() int { return len(s.want.table[s.epoch]) }
 
@@ -257,14 +268,7 @@ func run(t *testing.T, seed uint64, moves int) {
 	require.NoError(t, err, "%+v", f)
 	counts.cases++
 	s := &session{t: t, f: f, how: execute(d, f), d: d, want: want}
-	defer func() {
-		if s.opened != nil && t.Failed() {
-			for _, k := range s.kept {
-				k.batch.Release()
-			}
-			s.opened.close()
-		}
-	}()
+	defer s.abandon()
 	s.open()
 	s.store()
 	for range moves {
