@@ -489,6 +489,41 @@ func TestBudgetsThatCannotBe(t *testing.T) {
 	}
 }
 
+// Samples that wait for the memory of a batch whose operator fails do not keep its error
+// from the consumer.
+func TestAFailingBatchUnderABudget(t *testing.T) {
+	broken := errors.New("broken")
+	for _, workers := range []int{1, 4} {
+		const n = 64
+		o := Options{BatchSize: 4, Workers: workers, PrefetchDepth: 2, MemoryBudget: 60_000}
+		p, err := New(o, func(g *Graph) {
+			v := sized(g, g.Read(ReaderOptions{}, numbers{n: n})[0], func(int32) int32 { return 8000 })
+			g.Output("blob", blob(g, v, func(int) int64 { return 0 }, true))
+			calls := 0
+			g.Output("whole", g.AddBatch(BatchOp{
+				Name: "fails", Inputs: []Value{v}, Outputs: []Spec{{DType: Int32}},
+				New: func() (BatchKernel, error) {
+					return BatchKernelFunc(func(*streams.Context, []BatchTensor, []BatchTensor) error {
+						if calls++; calls%3 == 0 {
+							time.Sleep(10 * time.Millisecond) // until samples wait for memory
+							return broken
+						}
+						return nil
+					}), nil
+				},
+			})[0])
+		})
+		require.NoError(t, err)
+		r := runner(t, p, n)
+		for range 3 {
+			rows, err := drain(t, r, patience(t, time.Minute), func(*Batch) {})
+			require.ErrorIs(t, err, broken)
+			require.Len(t, rows, 8)
+			require.NoError(t, r.Reset(inOrder{n, 4}))
+		}
+	}
+}
+
 // A kernel that panics or ends its goroutine does not keep its memory from
 // others.
 func TestKernelsThatFailUnderABudget(t *testing.T) {
