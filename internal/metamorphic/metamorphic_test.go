@@ -32,11 +32,11 @@ func isRefusal(err error) bool {
 // Whatever the execution and whatever a program does with its loader, batches, errors
 // and memory are what the definition says.
 func TestRandomPipelines(t *testing.T) {
-	seeds(t, 200, func(t *testing.T, seed uint64) { run(t, seed, moves) })
+	seeds(t, 150, func(t *testing.T, seed uint64) { run(t, seed, moves) })
 }
 
 // The same of sequences.
-func TestRandomSequences(t *testing.T) { seeds(t, 100, runSequence) }
+func TestRandomSequences(t *testing.T) { seeds(t, 60, runSequence) }
 
 // seeds runs cases: n of them, fewer where they are slow, or as the flags say.
 func seeds(t *testing.T, n uint64, run func(*testing.T, uint64)) {

@@ -146,7 +146,7 @@ func init() {
 			n := uint64(b.d.between(8, 100))
 			b.work("panics", func(_ *pipeline.Sample, h uint64) error {
 				if h%n == 0 {
-					panic("the operator panics")
+					panic(panics)
 				}
 				return nil
 			}, b.spec())
@@ -237,9 +237,11 @@ func (b *builder) wholeBatches(f *definition) (made []pipeline.Value) {
 			op.Outputs = append(op.Outputs, pipeline.Spec{DType: pipeline.Uint8, Shape: []int{b.d.between(1, 6)}})
 		}
 		salt, rest := b.d.Uint64(), time.Duration(b.d.IntN(2)*b.d.IntN(500))*time.Microsecond
+		bad := b.badBatches()
 		op.New = func() (pipeline.BatchKernel, error) {
 			return pipeline.BatchKernelFunc(func(_ *streams.Context, in, out []pipeline.BatchTensor) error {
 				time.Sleep(rest)
+				all := salt
 				for row, ok := range in[0].Mask {
 					if !ok {
 						continue
@@ -251,8 +253,9 @@ func (b *builder) wholeBatches(f *definition) (made []pipeline.Value) {
 					for i, t := range out {
 						scatter(rowOf(t, row), t.Spec.DType, h+uint64(i))
 					}
+					all = hash(all ^ h)
 				}
-				return nil
+				return bad(all)
 			}), nil
 		}
 		vs := b.g.AddBatch(op)
@@ -260,6 +263,25 @@ func (b *builder) wholeBatches(f *definition) (made []pipeline.Value) {
 	}
 	return made
 }
+
+// badBatches draws what an operator for whole batches makes of some of them: most make
+// all, others refuse some or panic.
+func (b *builder) badBatches() func(h uint64) error {
+	n := uint64(b.d.between(10, 60))
+	return pick(b.d, never, never, never, never, func(h uint64) error {
+		if h%n == 0 {
+			return errRefused
+		}
+		return nil
+	}, func(h uint64) error {
+		if h%n == 0 {
+			panic(panics)
+		}
+		return nil
+	})
+}
+
+func never(uint64) error { return nil }
 
 // rowOf returns the memory of one sample.
 func rowOf(t pipeline.BatchTensor, row int) []byte {

@@ -209,5 +209,8 @@ func (b *builder) sequence(n int) []pipeline.Value {
 	}})
 }
 
-// errRefused is what operators that refuse a sample return.
-var errRefused = errors.New("the operator refuses this sample")
+// errRefused is what operators return that refuse a sample or batch, and panics what
+// others panic with.
+var errRefused = errors.New("the operator refuses")
+
+const panics = "the operator panics"

@@ -41,11 +41,13 @@ func tellSequence(f *definition) (*truth, error) {
 				epoch = append(epoch, outcome{batch: snapshot(b)})
 			}
 		}
-		if bad := (*pipeline.SampleError)(nil); errors.As(failed, &bad) {
+		if failed != nil {
+			text, defined := explain(failed)
+			if !defined {
+				return nil, firstOf(l.close(), failed)
+			}
 			stuck = len(epoch) == 0
-			epoch = append(epoch, outcome{err: explain(failed)})
-		} else if failed != nil {
-			return nil, firstOf(l.close(), failed)
+			epoch = append(epoch, outcome{err: text})
 		}
 		w.table = append(w.table, epoch)
 		if last := epoch[len(epoch)-1]; last.err != "" {
@@ -82,7 +84,7 @@ func (s *sequenceSession) check(b *iterator.Batch) string {
 	if s.starves() && strings.Contains(got, "memory budget") {
 		counts.budgetErrors++
 	} else {
-		s.require(got == want.batch, "epoch %d step %d: %s %s", s.epoch, s.step, want.err, difference(want.batch, got))
+		s.require(got == want.batch, "epoch %d step %d: wanted error %q, %s", s.epoch, s.step, want.err, difference(want.batch, got))
 	}
 	s.step++
 	counts.batches++
@@ -97,7 +99,7 @@ func (s *sequenceSession) wrong(err, ended error) {
 	case ended != nil && errors.Is(err, ended):
 		counts.cancels++
 		s.unknown = s.unknown || s.step == s.steps()
-	case errors.As(err, &over) && s.how.budget > 0:
+	case errors.As(err, &over) && s.how.budget > 0, s.starved(err):
 		counts.budgetErrors++
 		var batch *pipeline.BatchBudgetError // what workers have taken of the sequence counts as well
 		s.require(s.starves() || errors.As(err, &batch), "a sample does not fit: %v", err)
@@ -106,11 +108,12 @@ func (s *sequenceSession) wrong(err, ended error) {
 		s.fresh()
 		return
 	default:
-		if s.epoch+1 < len(s.want.table) && (s.unknown || s.step == s.steps()) && s.want.table[s.epoch+1][0].err == explain(err) {
+		text, _ := explain(err)
+		if s.epoch+1 < len(s.want.table) && (s.unknown || s.step == s.steps()) && s.want.table[s.epoch+1][0].err == text {
 			s.epoch, s.step = s.epoch+1, 0
 		}
 		s.unknown = false
-		s.require(s.step < s.steps() && s.want.table[s.epoch][s.step].err == explain(err), "epoch %d step %d: error %s", s.epoch, s.step, explain(err))
+		s.require(s.step < s.steps() && s.want.table[s.epoch][s.step].err == text, "epoch %d step %d: error %s", s.epoch, s.step, text)
 		counts.sampleErrors++
 	}
 	s.anew = true

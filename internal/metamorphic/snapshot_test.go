@@ -47,13 +47,21 @@ func sampleError(err *pipeline.SampleError) string {
 	return fmt.Sprintf("[%s|%d|%s|%v]", err.Source, err.Index, err.Op, err.Err)
 }
 
-// explain writes down an error that ended a loop: that of a sample in full.
-func explain(err error) string {
+// wholeFailed stands for the error of an operator for whole batches.
+const wholeFailed = "an operator for whole batches failed"
+
+// explain writes down an error that ended a loop. Defined says that it is the
+// definition's: a sample's, or that of an operator for whole batches. Where several of
+// those fail for one batch, any of them may be first.
+func explain(err error) (text string, defined bool) {
 	var bad *pipeline.SampleError
-	if errors.As(err, &bad) {
-		return sampleError(bad)
+	switch {
+	case errors.As(err, &bad):
+		return sampleError(bad), true
+	case errors.Is(err, errRefused), strings.Contains(err.Error(), panics):
+		return wholeFailed, true
 	}
-	return err.Error()
+	return err.Error(), false
 }
 
 // difference shows the first line in which two snapshots differ.

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"math"
 	"strings"
-
-	"github.com/planktonml/plankton/pipeline"
 )
 
 const (
@@ -46,14 +44,12 @@ func tell(f *definition) (*truth, error) {
 		for step := range w.table[epoch] {
 			o := &w.table[epoch][step]
 			b, err := l.one(context.Background(), epoch, step)
-			var bad *pipeline.SampleError
-			switch {
-			case err == nil:
-				o.batch = b
-			case errors.As(err, &bad):
-				o.err = explain(err)
-			default:
-				return nil, fmt.Errorf("epoch %d step %d: %w", epoch, step, firstOf(err, l.close()))
+			if o.batch = b; err != nil {
+				text, defined := explain(err)
+				if !defined {
+					return nil, fmt.Errorf("epoch %d step %d: %w", epoch, step, firstOf(err, l.close()))
+				}
+				o.err = text
 			}
 			if strings.Contains(o.batch, "NOT ZERO") {
 				return nil, fmt.Errorf("epoch %d step %d has rows that are not valid and not zero:\n%s", epoch, step, o.batch)
