@@ -186,6 +186,7 @@ func (w *worker) control(s *step) (jump bool, err error) {
 // rows, by exchanging memory, and outputs that show a value a second time. What needs
 // memory comes first: a sample that gives up there must still have all its values.
 func (w *worker) deliver(b *Batch, row int) error {
+	ragged := false
 	for i := range b.outs {
 		o := &b.outs[i]
 		t := &w.tensors[w.p.outputs[i].value]
@@ -201,11 +202,15 @@ func (w *worker) deliver(b *Batch, row int) error {
 			if err := t.own(); err != nil {
 				return err
 			}
+			ragged = true
 		default:
 			if len(t.data) != len(o.row(row)) {
 				return &ShapeError{Got: append([]int(nil), t.Shape()...), Want: w.p.outputs[i].spec.Shape}
 			}
 		}
+	}
+	if !ragged {
+		return nil
 	}
 	for i := range b.outs {
 		if o := &b.outs[i]; o.ragged != nil && o.alias == i {
