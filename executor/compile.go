@@ -115,6 +115,9 @@ func (c *compiler) describe(n *Node, it *nodeItem, fr *frameInfo) (waits int) {
 		if n.op.Expensive {
 			it.flags |= nodeExpensive
 		}
+		if n.op.Ungated {
+			it.flags |= nodeUngated
+		}
 		if !n.onStream() {
 			break
 		}

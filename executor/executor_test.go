@@ -300,6 +300,30 @@ func TestConcurrency(t *testing.T) {
 	}
 }
 
+// A node that waits for one behind the gate does not keep it from passing.
+func TestUngatedNodes(t *testing.T) {
+	for _, concurrency := range []Concurrency{ConcurrencyNone, ConcurrencyBackend} {
+		synctest.Test(t, func(t *testing.T) {
+			var waits *Call
+			g := NewGraph()
+			wait := g.Add("wait", Op{Async: true, Ungated: true, Run: func(_ context.Context, c *Call) error {
+				waits = c
+				return nil
+			}})
+			work := g.Add("work", Op{Async: true, Run: func(_ context.Context, c *Call) error {
+				time.AfterFunc(time.Second, func() { waits.Done(nil); c.Done(nil) })
+				return nil
+			}})
+			g.Add("end", Op{Run: func(context.Context, *Call) error { return nil }, After: []*Node{wait, work}})
+			x := newExecutor(t, g, Options{Concurrency: concurrency})
+			for range 3 {
+				require.NoError(t, x.Run(t.Context(), Args{}))
+			}
+			require.NoError(t, x.Close())
+		})
+	}
+}
+
 func TestConcurrentRuns(t *testing.T) {
 	for _, w := range workers {
 		g := NewGraph()

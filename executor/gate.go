@@ -1,7 +1,7 @@
 package executor
 
 // Concurrency says how many operators (nodes with a kernel) of one run or
-// one loop may be running at once.
+// one loop may be running at once. Nodes that are Op.Ungated do not count.
 type Concurrency uint8
 
 const (

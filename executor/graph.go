@@ -99,6 +99,11 @@ type Op struct {
 
 	Order Order
 
+	// Ungated says that Options.Concurrency does not count the node. It is for nodes
+	// that wait for others or keep books. A node that does count must wait for nothing
+	// that could be behind its gate: an async one is inside until Done.
+	Ungated bool
+
 	// Backend says where the node works. The kernel of a mixed or device node
 	// that is not async issues its work on a stream, by Call.Issue.
 	Backend Backend

@@ -63,6 +63,7 @@ const (
 	nodeInOrder  // tells its next iteration when its kernel has returned
 	nodeSerial   // tells its next iteration when it is finished
 	nodeStream   // its kernel issues work on a stream
+	nodeUngated  // Options.Concurrency does not count it
 )
 
 // edge is one output's way to one input, or a control edge.

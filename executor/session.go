@@ -210,7 +210,7 @@ func (s *session) kernel(item *nodeItem, t tagged) {
 		s.passToken(item, it, nodeInOrder|nodeSerial)
 		return
 	}
-	gated := s.st.gates != nil && item.flags&nodeTransfer == 0
+	gated := s.st.gates != nil && item.flags&(nodeTransfer|nodeUngated) == 0
 	if gated && !t.admitted && !s.st.enterGate(t) {
 		return
 	}

@@ -140,7 +140,7 @@ func (st *step) newCall(item *nodeItem, t tagged) *Call {
 	c.item, c.iter, c.dead, c.stops, c.err = item, t.iter, t.dead, false, nil
 	clear(c.issued)
 	c.issued, c.held = c.issued[:0], c.held[:0]
-	c.gated = st.gates != nil && item.kind == kindKernel
+	c.gated = st.gates != nil && item.kind == kindKernel && item.flags&nodeUngated == 0
 	c.in = t.iter.in[item.in : item.in+item.numIn]
 	if item.flags&nodeStream != 0 {
 		c.in = c.in[:item.numIn-item.arg]

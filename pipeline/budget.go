@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"sync"
@@ -26,7 +27,8 @@ import (
 //   - If it still does not fit, the oldest itself begins anew, without
 //     the memory that its worker kept from earlier samples.
 //   - What is left then is its own need, older rows of its batch, and older
-//     batches. Those are with the consumer or on their way to it, and come back; if
+//     batches. Those are with the consumer or on their way to it, where nothing waits
+//     for this batch (see turn), and come back; if
 //     they do not because the consumer waits for this one, that is an error, as it
 //     is if nothing is left to come back. A sample that does not fit alone fails by
 //     itself, under Options.OnError, whatever the others do.
@@ -60,7 +62,8 @@ type arbiter struct {
 	fresh   int64          // the sample that begins anew, -1 for none
 	again   map[int64]bool // samples that are to be made again and are not begun
 	kept    map[int64][]Tensor
-	failure error // ended the run
+	failure error           // ended the run
+	run     context.Context // that the arbiter watches, nil before the first batch
 }
 
 // claim is what a worker is doing about memory.
@@ -68,8 +71,17 @@ type claim struct {
 	sample int64 // by its row, counted over batches; -1 for none
 	want   int64 // it waits for so many bytes; 0 if it does not
 	yield  bool  // it is told to give up
-	gaveUp bool
+	ending ending
 }
+
+// ending says how the work on a sample ended, as far as memory is concerned.
+type ending uint8
+
+const (
+	settled   ending = iota // with a result or an error of its own
+	gaveUp                  // it is to be made again
+	abandoned               // the run is over, and nobody waits for it
+)
 
 // errGaveUp ends the work on a sample that is made again later.
 var errGaveUp = errors.New("the sample gives its memory to an older one and is made again")
@@ -94,7 +106,7 @@ func (a *arbiter) reset() {
 	for i := range a.claims {
 		a.claims[i] = claim{sample: -1}
 	}
-	a.next, a.lent, a.fresh, a.failure = 0, 0, -1, nil
+	a.next, a.lent, a.fresh, a.failure, a.run = 0, 0, -1, nil, nil
 	clear(a.again)
 	for _, b := range a.r.batches {
 		if b != nil {
@@ -164,7 +176,7 @@ func (a *arbiter) admit(w *worker) error {
 		w.rec.waitedMemory(now() - began)
 	}
 	if a.parked || c.yield {
-		c.gaveUp = true
+		c.ending = gaveUp
 		return errGaveUp
 	}
 	return nil
@@ -175,17 +187,15 @@ func (a *arbiter) mustWait(sample int64) bool {
 	return a.olderWaits(sample) || a.oneByOne && sample/int64(a.r.p.opt.BatchSize) != a.next
 }
 
-// end ends what begin began. It reports whether the sample gave up and is to be
-// made again; then its memory is free.
-func (a *arbiter) end(w *worker, b *Batch, row int, good bool) (again bool) {
+// end ends what begin began. The memory of a sample that gave up is free.
+func (a *arbiter) end(w *worker, b *Batch, row int, good bool) ending {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	c := &a.claims[w.gate.worker]
-	sample := c.sample
-	again = c.gaveUp
+	sample, ended := c.sample, c.ending
 	*c = claim{sample: -1}
 	switch {
-	case again:
+	case ended == gaveUp:
 		a.again[sample] = true
 		if kept := w.keep(); kept != nil {
 			a.kept[sample] = kept
@@ -195,14 +205,14 @@ func (a *arbiter) end(w *worker, b *Batch, row int, good bool) (again bool) {
 	case w.reserved() > a.share:
 		w.release()
 	}
-	if !again {
+	if ended != gaveUp {
 		b.settled[row] = good
 		if sample == a.fresh {
 			a.fresh = -1
 		}
 	}
 	a.changed.Broadcast()
-	return again
+	return ended
 }
 
 // take lets a worker's sample hold n more bytes. It waits for them if need be.
@@ -221,11 +231,14 @@ func (a *arbiter) take(worker int, n int64) error {
 	for {
 		switch {
 		case a.parked, c.yield:
-			c.gaveUp = true
+			c.ending = gaveUp
 			return errGaveUp
 		case !a.olderWaits(c.sample) && a.free.Try(n):
 			return nil
 		case a.failure != nil:
+			if a.failure == errAbandoned {
+				c.ending = abandoned
+			}
 			return a.failure
 		case a.freeIdle():
 			continue

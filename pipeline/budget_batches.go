@@ -1,5 +1,7 @@
 package pipeline
 
+import "context"
+
 // What an arbiter is told of the run: of batches, the consumer, and pauses.
 
 // park makes samples that wait give up; resume lets samples wait again.
@@ -24,10 +26,15 @@ func (a *arbiter) void(b *Batch, row int) {
 	a.mu.Unlock()
 }
 
-// armed notes that the rows of a batch can be made. Until then the batch is idle, so
-// that at any time what it has left from earlier can be freed.
-func (a *arbiter) armed(c call) {
+// armed notes that the rows of a batch can be made, in a run that ends with ctx. Until
+// then the batch is idle, so that at any time what it has left from earlier can be
+// freed.
+func (a *arbiter) armed(ctx context.Context, c call) {
 	a.mu.Lock()
+	if a.run != ctx {
+		a.run = ctx
+		context.AfterFunc(ctx, func() { a.abandon(ctx) })
+	}
 	b := c.batch
 	a.r.batches[b.slot] = b
 	b.idle = false
@@ -35,6 +42,18 @@ func (a *arbiter) armed(c call) {
 	clear(b.settled)
 	*a.r.call(b.seq) = c
 	a.mu.Unlock()
+}
+
+// abandon ends all waiting for memory in a run whose context has ended, such as by an
+// operator for whole batches that failed: the memory of its batch does not come back
+// before the samples behind it have ended.
+func (a *arbiter) abandon(run context.Context) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.run == run && a.failure == nil {
+		a.failure = errAbandoned
+		a.changed.Broadcast()
+	}
 }
 
 // finished notes that the rows of a batch are done, for now.

@@ -1,9 +1,11 @@
 package pipeline
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -13,7 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/planktonml/plankton/executor"
 	"github.com/planktonml/plankton/memstats"
+	"github.com/planktonml/plankton/streams"
 )
 
 // hoarder is a kernel that holds memory of its own while it makes a blob of as many bytes
@@ -92,6 +96,25 @@ func blob(g *Graph, v Value, beside func(n int) int64, ragged bool) Value {
 	})[0]
 }
 
+// whole returns what a chain of operators for whole batches makes of numbers: each of
+// them adds 1.
+func whole(g *Graph, v Value, backends ...executor.Backend) Value {
+	for i, b := range backends {
+		v = g.AddBatch(BatchOp{
+			Name: fmt.Sprint("whole", i), Inputs: []Value{v}, Outputs: []Spec{{DType: Int32}}, Backend: b,
+			New: func() (BatchKernel, error) {
+				return BatchKernelFunc(func(_ *streams.Context, in, out []BatchTensor) error {
+					for row, x := range View[int32](in[0].Data) {
+						View[int32](out[0].Data)[row] = x + 1
+					}
+					return nil
+				}), nil
+			},
+		})[0]
+	}
+	return v
+}
+
 // drain takes all batches of a run and returns what is in their rows, in words;
 // hold is called while each is held.
 func drain(t require.TestingT, r *Runner, ctx testContext, hold func(*Batch)) (rows []string, err error) {
@@ -106,15 +129,19 @@ func drain(t require.TestingT, r *Runner, ctx testContext, hold func(*Batch)) (r
 			if s := b.Sample("blob", i); ok {
 				row += fmt.Sprint(s.Shape(), slices.Compact(append([]byte{}, s.Bytes()...)))
 			}
+			if b.p.output("whole") >= 0 {
+				row += fmt.Sprint(b.Int32s("whole")[i])
+			}
 			rows = append(rows, row)
 		}
 		b.Release()
 	}
 }
 
-// Whatever the sizes, workers and depth, a pipeline under a budget that is large
-// enough for a batch delivers what it delivers without one, never holds more,
-// and leaks nothing. Now and then the consumer is slow, or takes a break.
+// Whatever the sizes, workers, depth, operators for whole batches and the limit on their
+// concurrency, a pipeline under a budget that is large enough for a batch delivers what
+// it delivers without one, never holds more, waits for nothing for ever, and leaks
+// nothing. Now and then the consumer is slow, or takes a break.
 func TestABudgetChangesNothingButTheMemory(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.Int64Range(1, 40).Draw(t, "samples")
@@ -130,17 +157,30 @@ func TestABudgetChangesNothingButTheMemory(t *testing.T) {
 		if rapid.Bool().Draw(t, "tuned") {
 			o.Autotune = &Autotune{MaxWorkers: 6, MaxPrefetch: 4, Interval: time.Microsecond}
 		}
+		o.Concurrency = rapid.SampledFrom([]executor.Concurrency{executor.ConcurrencyFull, executor.ConcurrencyBackend, executor.ConcurrencyNone}).Draw(t, "concurrency")
+		backends := rapid.SliceOfN(rapid.SampledFrom([]executor.Backend{executor.Host, executor.Mixed, executor.Device}), 0, 3).Draw(t, "whole")
 		feed := inOrder{n, int64(o.BatchSize)}
+		build := func(o Options) *Pipeline {
+			p, err := New(o, func(g *Graph) {
+				v := sized(g, g.Read(ReaderOptions{}, numbers{n: n})[0], size)
+				g.Output("blob", blob(g, v, beside, ragged))
+				if len(backends) > 0 {
+					g.Output("whole", whole(g, v, backends...))
+				}
+			})
+			require.NoError(t, err)
+			return p
+		}
 
 		run := func(o Options, hold func(*Batch)) []string {
-			p := blobs(t, o, n, ragged, size, beside)
+			p := build(o)
 			r, err := p.NewRunner(feed)
 			require.NoError(t, err)
 			defer func() {
 				require.NoError(t, r.Close())
 				require.Zero(t, p.Memory().Live)
 			}()
-			rows, err := drain(t, r, contextOf(t), func(b *Batch) {
+			rows, err := drain(t, r, patience(t, time.Minute), func(b *Batch) {
 				hold(b)
 				if len(b.IDs()) > 0 && b.Step()%4 == 3 {
 					r.Park()
@@ -166,7 +206,7 @@ func TestABudgetChangesNothingButTheMemory(t *testing.T) {
 		if !ragged {
 			most = 0
 		}
-		dense, _ := blobs(t, o, n, ragged, size, beside).denseBytes()
+		dense, _ := build(o).denseBytes()
 		least := largest + most + dense
 		o.MemoryBudget = rapid.Int64Range(least, 2*least).Draw(t, "budget")
 		checked := memstats.NewChecked(memstats.Heap{})
@@ -175,6 +215,26 @@ func TestABudgetChangesNothingButTheMemory(t *testing.T) {
 		require.Equal(t, want, run(o, func(*Batch) { time.Sleep(slow) }))
 		require.NoError(t, checked.Check())
 	})
+}
+
+// The sample region does not wait for memory of a batch that waits for the region, at
+// the gates of Options.Concurrency: two batches fit here, three do not.
+func TestGatesUnderABudget(t *testing.T) {
+	for _, c := range []executor.Concurrency{executor.ConcurrencyFull, executor.ConcurrencyBackend, executor.ConcurrencyNone} {
+		for _, backends := range [][]executor.Backend{{executor.Host}, {executor.Mixed}, {executor.Host, executor.Device, executor.Host}} {
+			const n = 64
+			o := Options{BatchSize: 4, Workers: 2, PrefetchDepth: 2, MemoryBudget: 60_000, Concurrency: c}
+			p, err := New(o, func(g *Graph) {
+				v := sized(g, g.Read(ReaderOptions{}, numbers{n: n})[0], func(int32) int32 { return 8000 })
+				g.Output("blob", blob(g, v, func(int) int64 { return 0 }, true))
+				g.Output("whole", whole(g, v, backends...))
+			})
+			require.NoError(t, err)
+			rows, err := drain(t, runner(t, p, n), patience(t, time.Minute), func(*Batch) {})
+			require.NoError(t, err, "concurrency %d, operators on %v", c, backends)
+			require.Len(t, rows, n)
+		}
+	}
 }
 
 // A sample that does not fit alone fails by itself, the same one whatever the
@@ -340,6 +400,56 @@ func TestASequenceUnderABudget(t *testing.T) {
 	}
 }
 
+// texts is a sequence of n byte strings of different lengths.
+type texts struct{ n int }
+
+func (s texts) Outputs() []Spec         { return []Spec{{DType: Uint8, Shape: []int{-1}}} }
+func (s texts) Meta() Meta              { return Meta{} }
+func (s texts) Describe(i int64) string { return fmt.Sprint("text ", i) }
+func (s texts) text(i int) []byte       { return bytes.Repeat([]byte{byte(i)}, 1+i%7*300) }
+func (s texts) Samples() iter.Seq2[func([]*Tensor) error, error] {
+	return func(yield func(func([]*Tensor) error, error) bool) {
+		for i := range s.n {
+			if !yield(func(out []*Tensor) error {
+				mem, err := out[0].Resize(len(s.text(i)))
+				copy(mem, s.text(i))
+				return err
+			}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// A sample that waits for memory when it is handed over, and gives up there, still has
+// all that the sequence has delivered for it.
+func TestASequenceShownTwiceUnderABudget(t *testing.T) {
+	seq := texts{300}
+	o := Options{BatchSize: 3, Workers: 4, PrefetchDepth: 2, MemoryBudget: 16_000}
+	p, err := New(o, func(g *Graph) {
+		v := g.ReadSequence(ReaderOptions{}, seq)[0]
+		g.Output("a", v)
+		g.Output("b", v)
+		g.Output("c", v)
+	})
+	require.NoError(t, err)
+	r := runner(t, p, 1<<40)
+	for k := 0; ; k++ {
+		b, err := r.Next(t.Context())
+		require.NoError(t, err)
+		if b == nil {
+			require.Equal(t, 100, k)
+			return
+		}
+		for row := range 3 {
+			for _, name := range b.Names() {
+				require.True(t, bytes.Equal(seq.text(3*k+row), b.Sample(name, row).Bytes()), "batch %d row %d output %s", k, row, name)
+			}
+		}
+		b.Release()
+	}
+}
+
 // The memory that a huge sample needed is given back.
 func TestScratchOfAHugeSampleIsGivenBack(t *testing.T) {
 	size := func(i int32) int32 {
@@ -379,6 +489,41 @@ func TestBudgetsThatCannotBe(t *testing.T) {
 	}
 }
 
+// Samples that wait for the memory of a batch whose operator fails do not keep its error
+// from the consumer.
+func TestAFailingBatchUnderABudget(t *testing.T) {
+	broken := errors.New("broken")
+	for _, workers := range []int{1, 4} {
+		const n = 64
+		o := Options{BatchSize: 4, Workers: workers, PrefetchDepth: 2, MemoryBudget: 60_000}
+		p, err := New(o, func(g *Graph) {
+			v := sized(g, g.Read(ReaderOptions{}, numbers{n: n})[0], func(int32) int32 { return 8000 })
+			g.Output("blob", blob(g, v, func(int) int64 { return 0 }, true))
+			calls := 0
+			g.Output("whole", g.AddBatch(BatchOp{
+				Name: "fails", Inputs: []Value{v}, Outputs: []Spec{{DType: Int32}},
+				New: func() (BatchKernel, error) {
+					return BatchKernelFunc(func(*streams.Context, []BatchTensor, []BatchTensor) error {
+						if calls++; calls%3 == 0 {
+							time.Sleep(10 * time.Millisecond) // until samples wait for memory
+							return broken
+						}
+						return nil
+					}), nil
+				},
+			})[0])
+		})
+		require.NoError(t, err)
+		r := runner(t, p, n)
+		for range 3 {
+			rows, err := drain(t, r, patience(t, time.Minute), func(*Batch) {})
+			require.ErrorIs(t, err, broken)
+			require.Len(t, rows, 8)
+			require.NoError(t, r.Reset(inOrder{n, 4}))
+		}
+	}
+}
+
 // A kernel that panics or ends its goroutine does not keep its memory from
 // others.
 func TestKernelsThatFailUnderABudget(t *testing.T) {
@@ -403,9 +548,13 @@ func TestKernelsThatFailUnderABudget(t *testing.T) {
 
 type testContext interface{ Context() context.Context }
 
-// contextOf returns a context for a property, which has none.
-func contextOf(*rapid.T) testContext { return background{} }
+// patience returns a context in which a test waits for so long and then fails.
+func patience(t interface{ Cleanup(func()) }, d time.Duration) testContext {
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	t.Cleanup(cancel)
+	return bounded{ctx}
+}
 
-type background struct{}
+type bounded struct{ ctx context.Context }
 
-func (background) Context() context.Context { return context.Background() }
+func (b bounded) Context() context.Context { return b.ctx }

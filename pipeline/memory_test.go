@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -232,7 +233,7 @@ func ExampleMemoryStatistics() {
 	}
 	defer p.Close()
 	for range 2 {
-		if _, err := p.Run(background{}.Context()); err != nil {
+		if _, err := p.Run(context.Background()); err != nil {
 			fmt.Println(err)
 			return
 		}

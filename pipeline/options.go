@@ -40,7 +40,9 @@ type Options struct {
 	StreamPolicy streams.Policy
 	StreamBudget int
 	// Concurrency limits how many operators for whole batches run at once, the
-	// sample region counting as one; default no limit.
+	// sample region counting as one; default no limit. Under a MemoryBudget the region
+	// begins a batch when the operators of the one before it that share its limit are
+	// done.
 	Concurrency executor.Concurrency
 
 	OnError ErrorPolicy // what becomes of a sample that fails; default Fail

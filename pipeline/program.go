@@ -16,6 +16,9 @@ type nodeKernels struct {
 
 	// Where the parts have prefetch depths of their own:
 	takeHost, freeHost, takeDevice executor.KernelFunc
+
+	// Where batches take turns:
+	takeTurn, passTurn executor.KernelFunc
 }
 
 const regionNode = "region"
@@ -40,9 +43,15 @@ func (p *Pipeline) compile(k *nodeKernels) (*executor.Program, error) {
 		return []executor.Output{g.Add(name, executor.Op{Run: run, Outputs: 1, Async: true, Order: executor.InOrder}, in...).Out(0)}
 	}
 	read := p.readOfRegion()
+	begin := takes("host slot", k.takeHost)
+	if p.opt.takeTurns(len(p.batchOps)) {
+		begin = append(begin, g.Add("turn", executor.Op{
+			Run: k.takeTurn, Outputs: 1, Async: true, Order: executor.Serial, Ungated: true,
+		}).Out(0))
+	}
 	region := g.Add(regionNode, executor.Op{
 		Run: k.region, Outputs: 1 + len(read), Async: true, Order: executor.InOrder,
-	}, takes("host slot", k.takeHost)...)
+	}, begin...)
 	batch := region.Out(0)
 	if len(p.batchOps) > 0 {
 		made := map[int]executor.Output{} // by place in Pipeline.outputs
@@ -50,7 +59,7 @@ func (p *Pipeline) compile(k *nodeKernels) (*executor.Program, error) {
 			made[o] = region.Out(1 + i)
 		}
 		begin := takes("device slot", k.takeDevice, batch)
-		done, uploads := slices.Clone(begin), []executor.Output{batch}
+		done, uploads, turn := slices.Clone(begin), []executor.Output{batch}, []executor.Output{batch}
 		for i := range p.batchOps {
 			node, err := p.addOp(g, i, k, begin, made)
 			if err != nil {
@@ -60,11 +69,17 @@ func (p *Pipeline) compile(k *nodeKernels) (*executor.Program, error) {
 			if p.readsRegion(i) {
 				uploads = append(uploads, node.Out(0))
 			}
+			if p.sharesGate(i) {
+				turn = append(turn, node.Out(0))
+			}
+		}
+		if p.opt.takeTurns(len(p.batchOps)) {
+			g.Add("turn is over", executor.Op{Run: k.passTurn, Ungated: true}, turn...)
 		}
 		if p.opt.depths() {
 			g.Add("host slot is free", executor.Op{Run: k.freeHost}, uploads...)
 		}
-		batch = g.Add("batch", executor.Op{Run: k.end, Outputs: 1}, done...).Out(0)
+		batch = g.Add("batch", executor.Op{Run: k.end, Outputs: 1, Ungated: true}, done...).Out(0)
 	}
 	g.Output("batch", batch)
 	return executor.Compile(g, executor.CompileOptions{})
@@ -123,6 +138,6 @@ func idleKernels() *nodeKernels {
 	idle := func(context.Context, *executor.Call) error { return nil }
 	return &nodeKernels{
 		region: idle, op: func(int) (executor.KernelFunc, error) { return idle, nil }, end: idle,
-		takeHost: idle, freeHost: idle, takeDevice: idle,
+		takeHost: idle, freeHost: idle, takeDevice: idle, takeTurn: idle, passTurn: idle,
 	}
 }

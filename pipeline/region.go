@@ -47,6 +47,8 @@ type hostRegion struct {
 	// Where the parts have prefetch depths of their own:
 	slabs [parts][]*slab
 	slots [parts]*slots // of the run that start began
+
+	turn *turn // of the run that start began
 }
 
 // call is an unfinished run of the region's node.
@@ -145,6 +147,7 @@ func (r *hostRegion) start(ctx context.Context, feed Feed) (err error) {
 		r.running.Store(true)
 	}
 	r.startSlots()
+	r.turn = &turn{}
 	for _, a := range r.aheads {
 		a.start(ctx)
 	}
@@ -178,7 +181,7 @@ func (r *hostRegion) park() {
 
 // begin is the node's kernel: it lets the workers make a batch. The node's
 // output says whether the feed had one.
-func (r *hostRegion) begin(_ context.Context, c *executor.Call) error {
+func (r *hostRegion) begin(ctx context.Context, c *executor.Call) error {
 	seq := c.Root()
 	epoch, step, ok := r.feed.Locate(seq)
 	tell(c, ok)
@@ -208,7 +211,7 @@ func (r *hostRegion) begin(_ context.Context, c *executor.Call) error {
 		return errAbandoned
 	}
 	if r.arbiter != nil {
-		r.arbiter.armed(call{node: c, batch: b})
+		r.arbiter.armed(ctx, call{node: c, batch: b})
 	} else {
 		r.batches[c.Slot()] = b
 		b.trim()
@@ -362,8 +365,7 @@ func (r *hostRegion) row(worker int, seq int64, row int) {
 	}
 	w.warned = w.warned[:0]
 	err := w.run(r.ctx, b, row, plan, r.seqs)
-	if r.arbiter != nil && r.arbiter.end(w, b, row, err == nil) {
-		r.engine.Again(b.seq, row)
+	if r.unsettled(w, b, row, err == nil) {
 		return
 	}
 	switch {
@@ -380,6 +382,23 @@ func (r *hostRegion) row(worker int, seq int64, row int) {
 	}
 }
 
+// unsettled ends a sample's claim on memory. It reports whether the sample ended for want
+// of memory alone, and has seen to the row then.
+func (r *hostRegion) unsettled(w *worker, b *Batch, row int, good bool) bool {
+	if r.arbiter == nil {
+		return false
+	}
+	switch r.arbiter.end(w, b, row, good) {
+	case gaveUp:
+		r.engine.Again(b.seq, row)
+	case abandoned:
+		r.void(b, row)
+	default:
+		return false
+	}
+	return true
+}
+
 // ran is called when a worker is done with the rows that it took at a time.
 func (r *hostRegion) ran(worker int) { r.workers[worker].rec.show() }
 
@@ -389,8 +408,7 @@ func (r *hostRegion) lost(worker int, seq int64, row int) {
 	if w.rec.timing {
 		w.rec.done(nil, errGoexit)
 	}
-	if r.arbiter != nil && r.arbiter.end(w, b, row, false) {
-		r.engine.Again(b.seq, row) // the operator ended it when it was told to give up
+	if r.unsettled(w, b, row, false) { // the operator ended it when it was told to give up
 		return
 	}
 	r.failed(w, b, row, errGoexit)

@@ -102,6 +102,7 @@ func (r *Runner) compile() error {
 	program, err := r.p.compile(&nodeKernels{
 		region: h.begin, op: h.batchKernel, end: h.endBatch,
 		takeHost: h.takeHost, freeHost: h.freeHost, takeDevice: h.takeDevice,
+		takeTurn: h.takeTurn, passTurn: h.passTurn,
 	})
 	if err != nil {
 		return err

@@ -196,8 +196,10 @@ func (w *worker) control(s *step) (jump bool, err error) {
 }
 
 // deliver hands results over that were not written into the batch: ragged
-// rows, by exchanging memory, and outputs that show a value a second time.
+// rows, by exchanging memory, and outputs that show a value a second time. What needs
+// memory comes first: a sample that gives up there must still have all its values.
 func (w *worker) deliver(b *Batch, row int) error {
+	ragged := false
 	for i := range b.outs {
 		o := &b.outs[i]
 		t := &w.tensors[w.p.outputs[i].value]
@@ -206,13 +208,22 @@ func (w *worker) deliver(b *Batch, row int) error {
 		case o.alias != i:
 			if o.dense != nil {
 				copy(o.row(row), t.data)
-			} else if err := w.copyRow(o, row, &b.outs[o.alias].ragged[row]); err != nil {
+			} else if err := w.copyRow(o, row, t); err != nil {
 				return err
 			}
 		case o.dense == nil:
 			if err := t.own(); err != nil {
 				return err
 			}
+			ragged = true
+		}
+	}
+	if !ragged {
+		return nil
+	}
+	for i := range b.outs {
+		if o := &b.outs[i]; o.ragged != nil && o.alias == i {
+			t := &w.tensors[w.p.outputs[i].value]
 			o.deliver(row, t)
 		}
 	}
