@@ -321,6 +321,7 @@ func (r *hostRegion) close() {
 	}
 	r.freeBatches()
 	for _, w := range r.workers {
+		w.limit.close()
 		w.release()
 	}
 	if r.arbiter != nil {
@@ -407,6 +408,10 @@ func (r *hostRegion) failed(w *worker, b *Batch, row int, err error) {
 	n := &r.p.nodes[w.at]
 	reader := max(n.reader, 0)
 	index := r.plans[b.slot][reader][row]
-	b.errs[row] = &SampleError{Source: r.p.readers[reader].describe(index), Index: index, Op: n.op.Name, Err: err}
+	e := &SampleError{Source: r.p.readers[reader].describe(index), Index: index, Op: n.op.Name, Err: err}
+	if m := (*MachineError)(nil); errors.As(err, &m) {
+		m.Source, m.Index, m.Op = e.Source, e.Index, e.Op
+	}
+	b.errs[row] = e
 	r.void(b, row)
 }

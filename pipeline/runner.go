@@ -124,7 +124,8 @@ func (r *Runner) compile() error {
 //
 // Under the policy Fail a bad sample's *SampleError is returned instead of its
 // batch: of several the one of the first row. It is also what a call after
-// Reset to that batch finds. The end of ctx returns its cause.
+// Reset to that batch finds. Under every policy it is a *MachineError where the state
+// of the machine is at fault and not a sample. The end of ctx returns its cause.
 func (r *Runner) Next(ctx context.Context) (*Batch, error) {
 	if r.closed {
 		return nil, ErrClosed
@@ -247,6 +248,11 @@ func (r *Runner) judge(b *Batch) (sampleCounts, error) {
 	}
 	if b.bad == 0 {
 		return n, nil
+	}
+	for _, err := range b.errs {
+		if m := (*MachineError)(nil); err != nil && errors.As(err.Err, &m) {
+			return n, m
+		}
 	}
 	o := &r.p.opt
 	for _, err := range b.errs {

@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"context"
-	"runtime/debug"
 
 	"github.com/planktonml/plankton/memstats"
 )
@@ -25,6 +24,9 @@ type worker struct {
 	gate *gate      // nil without a memory budget
 	kept []Tensor   // what a sequence has delivered for this sample before, or nil
 	use  *memoryUse // nil without Options.EnableMemoryStats
+
+	limit *sampleLimit // nil without Options.SampleTimeout
+	retry retry
 }
 
 type step struct {
@@ -37,7 +39,7 @@ type step struct {
 }
 
 func (p *Pipeline) newWorker(number int) (*worker, error) {
-	w := &worker{p: p, use: p.newMemoryUse(), tensors: make([]Tensor, len(p.values))}
+	w := &worker{p: p, use: p.newMemoryUse(), tensors: make([]Tensor, len(p.values)), limit: newSampleLimit(p.opt.SampleTimeout)}
 	w.rec = newRecorder(p, number, &w.at)
 	for i := range w.tensors {
 		w.tensors[i].layout = p.values[i].spec.Layout
@@ -71,6 +73,9 @@ func (w *worker) run(ctx context.Context, b *Batch, row int, plan [][]int64, seq
 	if b.epochs != nil {
 		epoch = b.epochs[row]
 	}
+	if w.limit != nil {
+		ctx = w.limit.begin(ctx)
+	}
 	w.sample = Sample{worker: w, ctx: ctx, epoch: epoch, index: index, key: sampleKey(p.opt.Seed, epoch, index)}
 	for i := range p.outputs {
 		o := &p.outputs[i]
@@ -82,12 +87,17 @@ func (w *worker) run(ctx context.Context, b *Batch, row int, plan [][]int64, seq
 			w.choose(t, &b.outs[i])
 		}
 	}
-	w.at = 0
+	w.at, w.retry.pause = 0, 0
 	defer func() {
 		if v := recover(); v != nil {
-			err = &PanicError{Value: v, Stack: debug.Stack()}
+			err = newPanicError(v)
 			if w.rec.timing {
 				w.rec.done(nil, err)
+			}
+		}
+		if w.limit != nil {
+			if late := w.limit.end(); late != nil && err == nil {
+				err = late
 			}
 		}
 	}()
@@ -110,11 +120,20 @@ func (w *worker) run(ctx context.Context, b *Batch, row int, plan [][]int64, seq
 		default:
 			err = w.read(ctx, s, plan[s.reader][row])
 		}
+		if w.limit != nil {
+			if late := w.limit.over(); late != nil && err != errGaveUp {
+				err = late
+			}
+		}
+		if err != nil && w.tryAgain(s, err) {
+			i--
+			continue
+		}
 		if w.rec.timing {
 			w.rec.done(s.out, err)
 		}
 		if err != nil {
-			return err
+			return w.blame(err)
 		}
 	}
 	err = w.deliver(b, row)
@@ -142,10 +161,13 @@ func (w *worker) next(t *turnstile, row int64, out []*Tensor) error {
 		w.restore(out)
 		return nil
 	}
-	if err := t.take(row, out, w.rec); err != nil || w.gate == nil {
-		return err
+	w.limit.pause() // neither the turn nor what the sequence waits for is the sample's work
+	err := t.take(row, out, w.rec)
+	if err == nil && w.gate != nil {
+		err = w.gate.a.admit(w)
 	}
-	return w.gate.a.admit(w)
+	w.limit.resume()
+	return err
 }
 
 // loopKey is what random numbers in a loop depend on.
