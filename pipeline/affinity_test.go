@@ -91,7 +91,7 @@ func (r *Runner) mustNext(t *testing.T) {
 	b, err := r.Next(t.Context())
 	require.NoError(t, err)
 	b.Release()
-	r.Park()
+	r.Park(t.Context())
 }
 
 func keys(m map[string]int) (names []string) {

@@ -143,7 +143,7 @@ func TestABudgetChangesNothingButTheMemory(t *testing.T) {
 			rows, err := drain(t, r, contextOf(t), func(b *Batch) {
 				hold(b)
 				if len(b.IDs()) > 0 && b.Step()%4 == 3 {
-					r.Park()
+					r.Park(t.Context())
 				}
 			})
 			require.NoError(t, err)
@@ -330,7 +330,7 @@ func TestASequenceUnderABudget(t *testing.T) {
 					seen++
 				}
 				if seen%12 == 0 {
-					r.Park()
+					r.Park(t.Context())
 				}
 				b.Release()
 			}

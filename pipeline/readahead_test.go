@@ -147,7 +147,7 @@ func TestReadAheadEndsWithTheRun(t *testing.T) {
 		for range 10 {
 			next()
 		}
-		r.Park()
+		r.Park(t.Context())
 		synctest.Wait()
 		asked := len(d.asked)
 		time.Sleep(time.Hour)

@@ -164,15 +164,21 @@ func (r *hostRegion) resume() {
 	r.consumer.resumed()
 }
 
-// park stops the workers after the samples in hand.
-func (r *hostRegion) park() {
+// pause stops the workers after the samples in hand, for which quiet waits.
+func (r *hostRegion) pause() {
 	if r.arbiter != nil {
 		r.arbiter.park()
 	}
 	for _, a := range r.aheads {
 		a.park(true)
 	}
-	r.engine.Park()
+	r.engine.Pause()
+	r.consumer.parked()
+}
+
+// quiet waits for the workers that were paused, or for the end of ctx.
+func (r *hostRegion) quiet(ctx context.Context) {
+	r.engine.Quiet(ctx)
 	r.consumer.parked()
 }
 
@@ -281,7 +287,7 @@ func (r *hostRegion) deliver(res executor.Result) *Batch {
 	return b
 }
 
-// abandon ends what is unfinished. The engine is parked, and stays so.
+// abandon ends what is unfinished. The engine is quiet, and stays so.
 func (r *hostRegion) abandon() {
 	for _, a := range r.aheads {
 		a.stop()
