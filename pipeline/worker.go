@@ -118,7 +118,7 @@ func (w *worker) run(ctx context.Context, b *Batch, row int, plan [][]int64, seq
 		case seqs[s.reader] != nil:
 			err = w.next(seqs[s.reader], b.seq*int64(p.opt.BatchSize)+int64(row), s.out)
 		default:
-			err = w.read(ctx, s, plan[s.reader][row])
+			err = w.read(ctx, s, b.seq*int64(p.opt.BatchSize)+int64(row), plan[s.reader][row])
 		}
 		if w.limit != nil {
 			if late := w.limit.over(); late != nil && err != errGaveUp {
@@ -143,16 +143,18 @@ func (w *worker) run(ctx context.Context, b *Batch, row int, plan [][]int64, seq
 	return err
 }
 
-// read reads a sample of a source.
-func (w *worker) read(ctx context.Context, s *step, index int64) error {
+// read reads a sample of a source, for a row counted over batches.
+func (w *worker) read(ctx context.Context, s *step, row, index int64) error {
+	var ahead *readAhead
 	for _, a := range w.aheads {
 		if a.reader == s.reader {
-			if err := a.failure(); err != nil {
-				return err
-			}
+			ahead = a
 		}
 	}
-	return w.p.readers[s.reader].Source.Read(ctx, index, s.out)
+	if err := w.p.readers[s.reader].Source.Read(ctx, index, s.out); err != nil || ahead == nil {
+		return err
+	}
+	return ahead.failure(row) // asked last, so that it counts until the sample is read
 }
 
 // next makes out the next sample of a sequence.
