@@ -37,11 +37,16 @@ type SampleError struct {
 	Source string // where the sample comes from: a path, or "reader[index]"
 	Index  int64  // its index in the reader
 	Op     string // the operator that failed
+	Ended  bool   // it ended the run, under the policy Fail; Error then says how to go on without it
 	Err    error
 }
 
 func (e *SampleError) Error() string {
-	return fmt.Sprintf("pipeline: %s: %s: %s", printable.Name(e.Source), e.Op, printable.Line(e.Err.Error()))
+	s := fmt.Sprintf("pipeline: %s: %s: %s", printable.Name(e.Source), e.Op, printable.Line(e.Err.Error()))
+	if e.Ended {
+		s += "; set OnError to Skip or Replace to go on without such samples"
+	}
+	return s
 }
 func (e *SampleError) Unwrap() error { return e.Err }
 

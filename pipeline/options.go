@@ -103,6 +103,7 @@ type Options struct {
 	SetAffinity bool
 	// AffinityMask lists CPUs; default what the environment variable
 	// PLANKTON_AFFINITY_MASK or DALI_AFFINITY_MASK lists, as in 3,5,6,10, else none.
+	// CPUs beyond the number of workers have no effect.
 	AffinityMask []int
 	// CPUsNearDevice finds out which CPUs have the shortest way to the device;
 	// default all that the process may run on.

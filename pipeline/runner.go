@@ -263,6 +263,7 @@ func (r *Runner) judge(b *Batch) (sampleCounts, error) {
 		switch {
 		case err == nil:
 		case o.OnError == Fail:
+			err.Ended = true
 			return n, err
 		default:
 			n.bad++
