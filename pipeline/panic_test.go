@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -57,7 +58,8 @@ func TestAPanicNamesTheProgramsLine(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := squares(t, Options{BatchSize: 1, Workers: 1}, numbers{n: 1, read: func(context.Context, int64) error { f(); return nil }}, nil)
+			var once sync.Once // other samples are made meanwhile
+			p := squares(t, Options{BatchSize: 1, Workers: 1}, numbers{n: 1, read: func(context.Context, int64) error { once.Do(f); return nil }}, nil)
 			defer p.Close()
 			_, err := p.Run(t.Context())
 			var panicked *PanicError
