@@ -39,7 +39,7 @@ func TestAPanicNamesTheProgramsLine(t *testing.T) {
 		},
 		"the standard library": func() {
 			here()
-			strings.Repeat("x", -1)
+			_ = strings.Repeat("x", -1)
 		},
 		"called by the standard library": func() {
 			slices.SortFunc([]int{2, 1}, func(int, int) int {
