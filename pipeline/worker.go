@@ -73,7 +73,8 @@ func (w *worker) run(ctx context.Context, b *Batch, row int, plan [][]int64, seq
 	if b.epochs != nil {
 		epoch = b.epochs[row]
 	}
-	if w.limit != nil {
+	limited := w.limit != nil
+	if limited {
 		ctx = w.limit.begin(ctx)
 	}
 	w.sample = Sample{worker: w, ctx: ctx, epoch: epoch, index: index, key: sampleKey(p.opt.Seed, epoch, index)}
@@ -96,9 +97,7 @@ func (w *worker) run(ctx context.Context, b *Batch, row int, plan [][]int64, seq
 			}
 		}
 		if w.limit != nil {
-			if late := w.limit.end(); late != nil && err == nil {
-				err = late
-			}
+			err = w.ended(err)
 		}
 	}()
 	w.loops = w.loops[:0]
@@ -120,25 +119,45 @@ func (w *worker) run(ctx context.Context, b *Batch, row int, plan [][]int64, seq
 		default:
 			err = w.read(ctx, s, b.seq*int64(p.opt.BatchSize)+int64(row), plan[s.reader][row])
 		}
-		if w.limit != nil {
-			if late := w.limit.over(); late != nil && err != errGaveUp {
-				err = late
+		if err != nil || limited {
+			var again bool
+			if again, err = w.after(s, err); again {
+				i--
+				continue
 			}
-		}
-		if err != nil && w.tryAgain(s, err) {
-			i--
-			continue
 		}
 		if w.rec.timing {
 			w.rec.done(s.out, err)
 		}
 		if err != nil {
-			return w.blame(err)
+			return err
 		}
 	}
 	err = w.deliver(b, row)
 	if w.use != nil && err == nil {
 		w.use.note(w)
+	}
+	return err
+}
+
+// after looks at a step that failed, or that may have taken too long. It reports
+// whether the step is to be tried again, and else its error.
+func (w *worker) after(s *step, err error) (again bool, _ error) {
+	if w.limit != nil && err != errGaveUp {
+		if late := w.limit.over(); late != nil {
+			return false, late
+		}
+	}
+	if err == nil || w.tryAgain(s, err) {
+		return err != nil, nil
+	}
+	return false, w.blame(err)
+}
+
+// ended ends the time of a sample.
+func (w *worker) ended(err error) error {
+	if late := w.limit.end(); late != nil && err == nil {
+		return late
 	}
 	return err
 }
