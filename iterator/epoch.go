@@ -31,6 +31,12 @@ var ErrUnfinished = errors.New("iterator: the epoch is not finished")
 // rest. A ctx that ends stops the loop with its cause, and the batches made
 // ahead are made again by the next call; a sequence begins its epoch anew.
 //
+// No call of a loader lasts longer than its ctx, whatever the operators, readers and
+// sequences at work do: they see the end of their context, and the next call waits,
+// as long as its own ctx lasts, for those that do not look. Only Close waits for them
+// to the end. Functions of the program that a call itself calls, such as
+// pipeline.Options.OnSampleError and those of Options.Events, are part of the call.
+//
 // After the error of a bad sample the loader stands before the batch with that
 // sample: the next call tries it again, Reset skips to the next epoch.
 func (l *Loader) Epoch(ctx context.Context) iter.Seq2[*Batch, error] { return l.Epochs(ctx, 1) }
@@ -61,7 +67,7 @@ func (l *Loader) loop(ctx context.Context, epochs, steps int) iter.Seq2[*Batch, 
 		finished := false
 		defer func() {
 			if !finished {
-				l.rest()
+				l.rest(ctx)
 			}
 			l.leave()
 		}()
@@ -183,7 +189,7 @@ func (l *Loader) fetch(ctx context.Context) (*Batch, error) {
 			pb = nil
 		}
 		if pb == nil {
-			l.rest()
+			l.rest(ctx)
 			return nil, err
 		}
 		if b == nil {
@@ -231,14 +237,21 @@ func (l *Loader) sync() error {
 	return nil
 }
 
-// rest parks the workers; where batches made ahead are void, it stops them.
-func (l *Loader) rest() {
+// rest parks the workers, and waits until they are done with the samples in hand or
+// until ctx ends; where batches made ahead are void, those samples are given up.
+func (l *Loader) rest(ctx context.Context) {
+	if l.dirty {
+		l.stop()
+	}
 	for i := range l.parts {
-		if l.dirty {
-			l.parts[i].run.Stop()
-		} else {
-			l.parts[i].run.Park()
-		}
+		l.parts[i].run.Park(ctx)
+	}
+}
+
+// stop makes the workers give up what they have in hand, and does not wait for them.
+func (l *Loader) stop() {
+	for i := range l.parts {
+		l.parts[i].run.Stop()
 	}
 }
 
@@ -249,7 +262,7 @@ func (l *Loader) move(epoch, step int64) {
 		l.ready.Release()
 		l.ready = nil
 	}
-	l.rest()
+	l.stop()
 }
 
 // Reset gives up what is left of the epoch: the next batch is the first of the

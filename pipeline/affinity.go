@@ -31,6 +31,7 @@ func (p *Pipeline) setAffinity() error {
 			return err
 		}
 	}
+	mask = mask[:min(len(mask), p.maxWorkers())] // others are for more workers than there are
 	if err := affinity.Check(mask, allowed); err != nil {
 		return fmt.Errorf("SetAffinity: %w", err)
 	}

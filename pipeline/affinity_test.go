@@ -91,7 +91,7 @@ func (r *Runner) mustNext(t *testing.T) {
 	b, err := r.Next(t.Context())
 	require.NoError(t, err)
 	b.Release()
-	r.Park()
+	r.Park(t.Context())
 }
 
 func keys(m map[string]int) (names []string) {
@@ -162,4 +162,22 @@ func TestMasksThatCannotBe(t *testing.T) {
 		require.ErrorAs(t, err, &build)
 		require.ErrorContains(t, err, c.want)
 	}
+}
+
+// A mask may be longer than there are workers, as one for a whole machine is; the rest
+// is not even looked at.
+func TestAMaskLongerThanTheWorkers(t *testing.T) {
+	allowed := allowedCPUs(t)
+	for _, mask := range [][]int{{allowed[0], 1 << 20}, append([]int{allowed[0]}, allowed...)} {
+		p, masks := pinned(t, Options{Workers: 1, AffinityMask: mask}, func(g *Graph) Value {
+			return g.Read(ReaderOptions{}, numbers{n: 8})[0]
+		})
+		take(t, runner(t, p, 8), 2)
+		require.Len(t, masks(), 1)
+		require.Contains(t, masks(), fmt.Sprint(allowed[0]))
+	}
+	_, err := New(Options{BatchSize: 1, Workers: 2, SetAffinity: true, AffinityMask: []int{allowed[0], 1 << 20}}, func(g *Graph) {
+		g.Output("n", g.Read(ReaderOptions{}, numbers{n: 8})[0])
+	})
+	require.ErrorContains(t, err, "1048576", "what a worker is to run on is")
 }

@@ -68,19 +68,19 @@ type arbiter struct {
 
 // claim is what a worker is doing about memory.
 type claim struct {
-	sample int64 // by its row, counted over batches; -1 for none
-	want   int64 // it waits for so many bytes; 0 if it does not
-	yield  bool  // it is told to give up
-	ending ending
+	sample  int64 // by its row, counted over batches; -1 for none
+	want    int64 // it waits for so many bytes; 0 if it does not
+	yield   bool  // it is told to give up
+	outcome outcome
 }
 
-// ending says how the work on a sample ended, as far as memory is concerned.
-type ending uint8
+// outcome says how the work on a sample ended, as far as memory is concerned.
+type outcome uint8
 
 const (
-	settled   ending = iota // with a result or an error of its own
-	gaveUp                  // it is to be made again
-	abandoned               // the run is over, and nobody waits for it
+	settled   outcome = iota // with a result or an error of its own
+	gaveUp                   // it is to be made again
+	abandoned                // the run is over, and nobody waits for it
 )
 
 // errGaveUp ends the work on a sample that is made again later.
@@ -176,7 +176,7 @@ func (a *arbiter) admit(w *worker) error {
 		w.rec.waitedMemory(now() - began)
 	}
 	if a.parked || c.yield {
-		c.ending = gaveUp
+		c.outcome = gaveUp
 		return errGaveUp
 	}
 	return nil
@@ -188,11 +188,11 @@ func (a *arbiter) mustWait(sample int64) bool {
 }
 
 // end ends what begin began. The memory of a sample that gave up is free.
-func (a *arbiter) end(w *worker, b *Batch, row int, good bool) ending {
+func (a *arbiter) end(w *worker, b *Batch, row int, good bool) outcome {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	c := &a.claims[w.gate.worker]
-	sample, ended := c.sample, c.ending
+	sample, ended := c.sample, c.outcome
 	*c = claim{sample: -1}
 	switch {
 	case ended == gaveUp:
@@ -231,13 +231,13 @@ func (a *arbiter) take(worker int, n int64) error {
 	for {
 		switch {
 		case a.parked, c.yield:
-			c.ending = gaveUp
+			c.outcome = gaveUp
 			return errGaveUp
 		case !a.olderWaits(c.sample) && a.free.Try(n):
 			return nil
 		case a.failure != nil:
 			if a.failure == errAbandoned {
-				c.ending = abandoned
+				c.outcome = abandoned
 			}
 			return a.failure
 		case a.freeIdle():

@@ -109,6 +109,9 @@ func (g *gate) Take(n int64) error {
 		g.a.free.Force(n)
 		return nil
 	}
+	limit := g.a.r.workers[g.worker].limit
+	limit.pause() // to wait for memory is not the sample's work
+	defer limit.resume()
 	return g.a.take(g.worker, n)
 }
 

@@ -183,7 +183,7 @@ func TestABudgetChangesNothingButTheMemory(t *testing.T) {
 			rows, err := drain(t, r, patience(t, time.Minute), func(b *Batch) {
 				hold(b)
 				if len(b.IDs()) > 0 && b.Step()%4 == 3 {
-					r.Park()
+					r.Park(t.Context())
 				}
 			})
 			require.NoError(t, err)
@@ -390,7 +390,7 @@ func TestASequenceUnderABudget(t *testing.T) {
 					seen++
 				}
 				if seen%12 == 0 {
-					r.Park()
+					r.Park(t.Context())
 				}
 				b.Release()
 			}

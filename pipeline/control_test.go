@@ -259,7 +259,7 @@ func TestErrorsInABranchNameTheirOperator(t *testing.T) {
 	})
 	require.NoError(t, err)
 	_, err = runner(t, p, 2).Next(t.Context())
-	require.EqualError(t, err, "pipeline: number 1: square: no squares")
+	require.EqualError(t, err, "pipeline: number 1: square: no squares; set OnError to Skip or Replace to go on without such samples")
 }
 
 func TestMistakesInControlFlow(t *testing.T) {

@@ -122,7 +122,7 @@ func TestDepthsChangeNothing(t *testing.T) {
 		got := words(t, r, func(k int, b *Batch) {
 			switch then[k%len(then)] {
 			case 0:
-				r.Park()
+				r.Park(t.Context())
 			case 1:
 				if len(kept) < o.DevicePrefetchDepth {
 					b.Retain()

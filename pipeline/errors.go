@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/planktonml/plankton/internal/printable"
 	"github.com/planktonml/plankton/memstats"
 )
 
@@ -26,7 +27,9 @@ type BuildError struct {
 	Err error
 }
 
-func (e *BuildError) Error() string { return fmt.Sprintf("pipeline: %s: %v", e.Op, e.Err) }
+func (e *BuildError) Error() string {
+	return fmt.Sprintf("pipeline: %s: %s", e.Op, printable.Line(e.Err.Error()))
+}
 func (e *BuildError) Unwrap() error { return e.Err }
 
 // SampleError is a sample that could not be made.
@@ -34,11 +37,16 @@ type SampleError struct {
 	Source string // where the sample comes from: a path, or "reader[index]"
 	Index  int64  // its index in the reader's data set, as Sample.Index
 	Op     string // the operator that failed
+	Ended  bool   // it ended the run, under the policy Fail; Error then says how to go on without it
 	Err    error
 }
 
 func (e *SampleError) Error() string {
-	return fmt.Sprintf("pipeline: %s: %s: %v", e.Source, e.Op, e.Err)
+	s := fmt.Sprintf("pipeline: %s: %s: %s", printable.Name(e.Source), e.Op, printable.Line(e.Err.Error()))
+	if e.Ended {
+		s += "; set OnError to Skip or Replace to go on without such samples"
+	}
+	return s
 }
 func (e *SampleError) Unwrap() error { return e.Err }
 
@@ -75,14 +83,6 @@ func (e *BatchBudgetError) Error() string {
 		beside, e.Made, e.Rows, e.Err.Need, e.Err.Limit, e.Err.Used, e.Estimate, release)
 }
 func (e *BatchBudgetError) Unwrap() error { return e.Err }
-
-// PanicError is a panic in an operator or reader, which fails a sample.
-type PanicError struct {
-	Value any
-	Stack []byte
-}
-
-func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
 
 // errGoexit stands for a goroutine that an operator ended.
 var errGoexit = errors.New("the operator ended its goroutine (runtime.Goexit)")

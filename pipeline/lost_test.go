@@ -59,7 +59,7 @@ func TestAnOperatorThatEndsItsGoroutineWhenItGivesUpLosesNoSample(t *testing.T) 
 		_, err = r.Next(ctx) // sample 0 has the memory and holds it, sample 1 waits
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		time.AfterFunc(time.Second, func() { close(hold) })
-		r.Park() // which tells samples that wait to give up
+		r.Park(t.Context()) // which tells samples that wait to give up
 		b, err := r.Next(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, []uint8{0, 1}, b.Uint8s("x"))

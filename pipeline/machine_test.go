@@ -1,102 +1,145 @@
 package pipeline
 
 import (
-	"math"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/planktonml/plankton/memstats"
-	"github.com/planktonml/plankton/streams"
 )
 
-// What the machine cannot hold is an error of New that names the options or the operator.
-func TestPipelinesThatTheMachineCannotHold(t *testing.T) {
-	const huge = 1 << 45
-	machine := int(memstats.MachineMemory())
-	wide := func(g *Graph, n int) Value {
-		return jitter(g, Spec{DType: Uint8, Shape: []int{n}}, g.Read(ReaderOptions{}, numbers{n: 1})[0], nil)
-	}
-	show := func(n int) func(*Graph) { return func(g *Graph) { g.Output("x", wide(g, n)) } }
-	ragged := func(g *Graph) {
-		g.Output("x", jitter(g, Spec{DType: Uint8, Shape: []int{-1}}, g.Read(ReaderOptions{}, numbers{n: 1})[0], nil))
-	}
-	hidden := func(g *Graph) {
-		g.Output("x", jitter(g, Spec{DType: Int32}, jitter(g, Spec{DType: Int32, Shape: []int{machine}}, g.Read(ReaderOptions{}, numbers{n: 1})[0], nil), nil))
-	}
-	for name, c := range map[string]struct {
-		o      Options
-		define func(*Graph)
-		op     string
-	}{
-		"PrefetchDepth":      {Options{BatchSize: 1, PrefetchDepth: 1 << 40}, show(1), "options"},
-		"PrefetchDepth, all": {Options{BatchSize: 1, PrefetchDepth: math.MaxInt}, show(1), "options"},
-		"BatchSize":          {Options{BatchSize: huge}, show(1), "options"},
-		"BatchSize, all":     {Options{BatchSize: math.MaxInt}, show(1), "options"},
-		"BatchSize, ragged":  {Options{BatchSize: huge}, ragged, "options"},
-		"Workers":            {Options{BatchSize: 1, Workers: 1 << 40}, show(1), "options"},
-		"Workers, more":      {Options{BatchSize: 1, Workers: 1 << 62}, show(1), "options"},
-		"a sample":           {Options{BatchSize: 1}, show(machine + 1), "jitter"},
-		"a hidden one":       {Options{BatchSize: 1}, hidden, "jitter"},
-		"a batch":            {Options{BatchSize: 1 << 10}, show(machine >> 9), "jitter"},
-		"batches":            {Options{BatchSize: 1, PrefetchDepth: 9}, show(machine / 9), "jitter"},
-		"outputs":            {Options{BatchSize: 1, PrefetchDepth: 1}, func(g *Graph) { g.Output("x", wide(g, machine/3)); g.Output("y", wide(g, machine/3)) }, "jitter#2"},
-		"of whole batches": {Options{BatchSize: 1}, func(g *Graph) {
-			g.Output("x", g.AddBatch(BatchOp{
-				Name: "whole", Inputs: []Value{wide(g, 1)}, Outputs: []Spec{{DType: Uint8, Shape: []int{machine}}},
-				New: func() (BatchKernel, error) {
-					return BatchKernelFunc(func(*streams.Context, []BatchTensor, []BatchTensor) error { return nil }), nil
-				},
-			})[0])
-		}, "whole"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			_, err := New(c.o, c.define)
-			var bad *BuildError
-			require.ErrorAs(t, err, &bad)
-			require.Equal(t, c.op, bad.Op)
-			var over *memstats.MachineError
-			require.ErrorAs(t, err, &over)
-			require.Greater(t, over.Need, over.Machine)
-		})
-	}
-	for _, shape := range [][]int{{math.MaxInt, 2}, {1 << 40, 1 << 40}} {
-		_, err := New(Options{BatchSize: 1}, func(g *Graph) {
-			g.Output("x", jitter(g, Spec{DType: Uint8, Shape: shape}, g.Read(ReaderOptions{}, numbers{n: 1})[0], nil))
-		})
-		require.ErrorContains(t, err, "pipeline: jitter: output 0 is uint8 ")
-		require.ErrorContains(t, err, "an int must hold the number of its bytes")
+// failingUntil fails with err, as reading a file does, until a time has passed
+// since a sample was asked for first.
+func failingUntil(err error, d time.Duration) func(context.Context, int64) error {
+	var mu sync.Mutex
+	first := map[int64]time.Time{}
+	return func(_ context.Context, i int64) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if _, ok := first[i]; !ok {
+			first[i] = time.Now()
+		}
+		if time.Since(first[i]) < d {
+			return fmt.Errorf("open: %w", &fs.PathError{Op: "open", Path: "x", Err: err})
+		}
+		return nil
 	}
 }
 
-// What only a sample shows is the error of the sample.
-func TestSamplesThatTheMachineCannotHold(t *testing.T) {
-	for name, run := range map[string]func(*Sample, *Tensor) error{
-		"resize": func(_ *Sample, out *Tensor) error { _, err := out.Resize(1<<20, 4, 1<<20); return err },
-		"machine": func(_ *Sample, out *Tensor) error {
-			_, err := out.Resize(int(memstats.MachineMemory()), 1, 1)
-			return err
-		},
-		"dropped": func(_ *Sample, out *Tensor) error { _, _ = out.Resize(1<<20, 1<<20, 4); return nil },
-		"beside":  func(c *Sample, _ *Tensor) error { return c.Reserve(memstats.MachineMemory()) },
-	} {
-		good, bad := rowsOf(t, Options{Workers: 2}, func(g *Graph) Value {
-			return g.Add(Op{
-				Name: "jitter", Inputs: g.Read(ReaderOptions{}, numbers{n: 40}), Outputs: []Spec{{DType: Uint8, Shape: []int{-1, -1, -1}}},
-				New: func() (Kernel, error) {
-					return KernelFunc(func(c *Sample, in, out []*Tensor) error {
-						if in[0].Int32s()[0] == 3 {
-							return run(c, out[0])
-						}
-						_, err := out[0].Resize(1, 2, 3)
-						return err
-					}), nil
-				},
-			})[0]
+// What ails the machine for less than RetryFor costs no sample, under any policy,
+// whether a reader meets it or an operator.
+func TestTheMachineMendsItself(t *testing.T) {
+	for _, s := range machineStates {
+		for _, policy := range []ErrorPolicy{Fail, Skip, Replace} {
+			for _, inOperator := range []bool{false, true} {
+				synctest.Test(t, func(t *testing.T) {
+					fails := failingUntil(s.err, 700*time.Millisecond)
+					src := numbers{n: 10}
+					var run func(int32) error
+					if inOperator {
+						run = func(i int32) error { return fails(t.Context(), int64(i)) }
+					} else {
+						src.read = fails
+					}
+					p := squares(t, Options{BatchSize: 4, Workers: 3, OnError: policy}, src, run)
+					r := runner(t, p, 10)
+					got, _ := collect(t, r)
+					require.Equal(t, [][]float32{{0, 1, 4, 9}, {16, 25, 36, 49}, {64, 81}}, got)
+					require.Zero(t, r.Bad())
+				})
+			}
+		}
+	}
+}
+
+// What ails it for longer ends the run under every policy, and the run goes on with
+// the same batch once it is mended.
+func TestTheMachineEndsTheRun(t *testing.T) {
+	for _, policy := range []ErrorPolicy{Fail, Skip, Replace} {
+		for _, retry := range []time.Duration{0, -1, 3 * time.Second} {
+			synctest.Test(t, func(t *testing.T) {
+				ails := true
+				p := squares(t, Options{BatchSize: 4, Workers: 2, OnError: policy, RetryFor: retry}, numbers{n: 8, read: func(_ context.Context, i int64) error {
+					if i == 6 && ails {
+						return machineStates[0].err
+					}
+					if i == 5 && policy != Fail {
+						return errors.New("bad")
+					}
+					return nil
+				}}, nil)
+				r := runner(t, p, 8)
+				b, err := r.Next(t.Context())
+				require.NoError(t, err)
+				b.Release()
+				began := time.Now()
+				_, err = r.Next(t.Context())
+				var m *MachineError
+				require.ErrorAs(t, err, &m)
+				require.ErrorIs(t, err, machineStates[0].err)
+				require.NotErrorAs(t, err, new(*SampleError), "a program that goes on behind bad samples must not do so here")
+				require.Equal(t, "number 6", m.Source)
+				require.EqualValues(t, 6, m.Index)
+				require.Equal(t, "reader", m.Op)
+				want := map[time.Duration]time.Duration{0: time.Second, -1: 0, 3 * time.Second: 3 * time.Second}[retry]
+				require.Equal(t, want, time.Since(began))
+				require.Equal(t, want, m.Tried)
+				require.Equal(t, fmt.Sprintf("pipeline: number 6: reader: %s, after trying for %v; this is no fault of the sample, so it ends the run whatever OnError says: raise the process's limit of open files (ulimit -n), or lower Workers",
+					machineStates[0].err, want), err.Error())
+				require.Zero(t, r.Bad(), "the batch is made again")
+
+				r.Stop()
+				ails = false
+				require.NoError(t, r.Reset(inOrder{8, 4}))
+				for range 2 {
+					b, err = r.Next(t.Context())
+					require.NoError(t, err)
+					b.Release()
+				}
+				require.Equal(t, map[ErrorPolicy]int64{Fail: 0, Skip: 1, Replace: 1}[policy], r.Bad())
+			})
+		}
+	}
+}
+
+func TestTriesEndWithTheContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := squares(t, Options{BatchSize: 4, Workers: 2, RetryFor: time.Hour}, numbers{n: 8, read: failingUntil(machineStates[0].err, time.Hour)}, nil)
+		r := runner(t, p, 8)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		began := time.Now()
+		_, err := r.Next(ctx)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.NoError(t, r.Close())
+		require.Equal(t, time.Minute, time.Since(began))
+	})
+}
+
+// A sequence cannot be read again, so that it is not tried again.
+func TestTheMachineEndsASequence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		p, err := New(Options{BatchSize: 2, Workers: 2, OnError: Skip}, func(g *Graph) {
+			g.Output("number", g.ReadSequence(ReaderOptions{}, script{func(yield func(func([]*Tensor) error, error) bool) {
+				yield(func([]*Tensor) error { asked++; return machineStates[0].err }, nil)
+			}})[0])
 		})
-		require.Len(t, good, 39, name)
-		var over *memstats.MachineError
-		require.ErrorAs(t, bad[3], &over, name)
-		require.Equal(t, "jitter", bad[3].Op)
+		require.NoError(t, err)
+		defer p.Close()
+		_, err = p.Run(t.Context())
+		require.ErrorAs(t, err, new(*MachineError))
+		require.Equal(t, 1, asked)
+	})
+}
+
+func TestErrorsOfSamplesAreNotTheMachines(t *testing.T) {
+	for _, err := range []error{errors.New("bad"), fs.ErrNotExist, fs.ErrPermission, context.Canceled, &ShapeError{}, &TimeoutError{}} {
+		require.Nil(t, machineState(fmt.Errorf("open: %w", err)), "%v", err)
 	}
 }

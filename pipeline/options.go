@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+	"time"
 
 	"github.com/planktonml/plankton/executor"
 	"github.com/planktonml/plankton/memstats"
@@ -47,6 +48,23 @@ type Options struct {
 
 	OnError ErrorPolicy // what becomes of a sample that fails; default Fail
 
+	// RetryFor is for how long an operator or reader is tried again, with pauses, that
+	// fails with an error of the machine and not of the sample: too many open files, no
+	// memory, a device that cannot be read (EMFILE, ENFILE, ENOMEM, EIO and what Windows
+	// has for them). Then a *MachineError ends the run, whatever OnError says. Default
+	// one second; a negative time is for no second try.
+	RetryFor time.Duration
+
+	// SampleTimeout bounds the time in which workers make one sample; 0, the default,
+	// is no bound. A sample that takes longer fails with a *TimeoutError in its
+	// *SampleError, under OnError. Its context ends at once (Sample.Context, and that of
+	// Source.Read); an operator or reader that does not look at it is not interrupted,
+	// and the sample fails when it returns. What a sample waits for memory, for its turn
+	// in a Sequence and between tries (RetryFor) does not count. Which samples fail
+	// depends on the machine and its load: with Skip or Replace batches are no longer a
+	// function of the definition, the seed and the data alone.
+	SampleTimeout time.Duration
+
 	// MaxBad ends a run with ErrTooManyBad when more samples than this have
 	// failed under Skip or Replace; 0 means no cap. Under Fail a cap is an error of New.
 	MaxBad int64
@@ -87,6 +105,7 @@ type Options struct {
 	SetAffinity bool
 	// AffinityMask lists CPUs; default what the environment variable
 	// PLANKTON_AFFINITY_MASK or DALI_AFFINITY_MASK lists, as in 3,5,6,10, else none.
+	// CPUs beyond the number of workers have no effect.
 	AffinityMask []int
 	// CPUsNearDevice finds out which CPUs have the shortest way to the device;
 	// default all that the process may run on.
@@ -135,6 +154,8 @@ func (p *ErrorPolicy) UnmarshalText(text []byte) error {
 	return fmt.Errorf("pipeline: no error policy %q; the policies are %s", text, strings.Join(errorPolicies[:], ", "))
 }
 
+const defaultRetryFor = time.Second
+
 func (o Options) withDefaults() Options {
 	if o.Workers == 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
@@ -145,6 +166,9 @@ func (o Options) withDefaults() Options {
 		o.PrefetchDepth = o.HostPrefetchDepth + 1 + o.DevicePrefetchDepth
 	default:
 		o.PrefetchDepth = 2
+	}
+	if o.RetryFor == 0 {
+		o.RetryFor = defaultRetryFor
 	}
 	if o.Autotune != nil {
 		a := o.Autotune.withDefaults(o)
@@ -175,6 +199,8 @@ func (o Options) validate() error {
 		return fmt.Errorf("MaxBad is %d and MaxBadShare %g; they must be at least 0, the share at most 1", o.MaxBad, o.MaxBadShare)
 	case o.OnError == Fail && (o.MaxBad > 0 || o.MaxBadShare > 0):
 		return errors.New("MaxBad and MaxBadShare cap the samples that are skipped or replaced, but OnError is Fail; set it to Skip or Replace, or leave the caps out")
+	case o.SampleTimeout < 0:
+		return fmt.Errorf("SampleTimeout is %v; it must not be negative, and 0 sets no bound", o.SampleTimeout)
 	case o.StreamBudget < 0:
 		return fmt.Errorf("StreamBudget is %d; it must not be negative, and 0 sets no bound", o.StreamBudget)
 	}
@@ -197,6 +223,9 @@ func (o Options) String() string {
 	}
 	if o.MaxBadShare > 0 {
 		s += fmt.Sprintf(", at most %g %% bad", 100*o.MaxBadShare)
+	}
+	if o.SampleTimeout > 0 {
+		s += fmt.Sprintf(", at most %v a sample", o.SampleTimeout)
 	}
 	s += o.resources()
 	if o.Autotune != nil {

@@ -1,7 +1,5 @@
 package pipeline
 
-import "runtime/debug"
-
 // pull ranges over a sequence in a goroutine of its own, one step at a time.
 // iter.Pull2 would do the same without the channels, but its coroutine must not
 // be resumed by goroutines that are locked to different threads, as the workers
@@ -37,7 +35,7 @@ func (p *pull) run(s Sequence) {
 		v := recover()
 		switch {
 		case v != nil:
-			err = &PanicError{Value: v, Stack: debug.Stack()}
+			err = newPanicError(v)
 		case !whole:
 			err = errGoexit
 		}

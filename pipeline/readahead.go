@@ -2,8 +2,8 @@ package pipeline
 
 import (
 	"context"
+	"maps"
 	"math"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 )
@@ -20,7 +20,7 @@ type Prefetcher interface {
 	// Prefetch begins to fetch a sample and reports whether there was need for it.
 	// It may block, and should return when ctx ends, which the end of a run waits
 	// for. It is called by several goroutines at once. An error is Read's to return;
-	// a panic fails the sample that is read next.
+	// a panic fails the sample that it was called for, unless that has been read by then.
 	Prefetch(ctx context.Context, index int64) (fetched bool)
 	// ReadAhead returns how many samples ahead of the workers Prefetch is to be
 	// called, as far as they belong to batches that are being made: at most
@@ -48,9 +48,10 @@ type readAhead struct {
 	at     atomic.Int64 // the row that a worker has begun last; others may have begun one behind it
 	report atomic.Int64 // workers wake it when they begin this row or one behind it
 
-	panicked atomic.Pointer[PanicError] // of Prefetch, until a worker has reported it
+	broken atomic.Int32 // entries of panics
 
 	mu      sync.Mutex
+	panics  map[int64]*PanicError // of Prefetch, by row, of the batches in flight
 	changed sync.Cond
 	samples [][]int64 // of the valid rows of the batches in flight, by batch modulo their number
 	begun   int64     // batches
@@ -81,16 +82,18 @@ func newReadAheads(p *Pipeline) (aheads []*readAhead) {
 func (a *readAhead) start(ctx context.Context) {
 	a.stop()
 	a.begun, a.next, a.atHand, a.parked, a.ended = 0, 0, 0, false, false
+	clear(a.panics)
+	a.broken.Store(0)
 	a.at.Store(-1)
 	a.report.Store(math.MaxInt64)
 	for range (a.ahead + aheadPerGoroutine - 1) / aheadPerGoroutine {
 		a.group.Go(func() {
 			for {
-				index, ok := a.take()
+				row, index, ok := a.take()
 				if !ok {
 					return
 				}
-				a.note(a.fetch(ctx, index))
+				a.note(a.fetch(ctx, row, index))
 			}
 		})
 	}
@@ -119,7 +122,10 @@ func (a *readAhead) begin(seq int64, samples []int64) {
 	slots := int64(len(a.samples))
 	a.samples[seq%slots] = append(a.samples[seq%slots][:0], samples...)
 	a.begun = seq + 1
-	a.next = max(a.next, (a.begun-slots)*a.rows)
+	oldest := (a.begun - slots) * a.rows // that may still be read
+	a.next = max(a.next, oldest)
+	maps.DeleteFunc(a.panics, func(row int64, _ *PanicError) bool { return row < oldest })
+	a.broken.Store(int32(len(a.panics)))
 	a.changed.Broadcast()
 	a.mu.Unlock()
 }
@@ -139,7 +145,7 @@ func (a *readAhead) row(seq int64, row int) {
 }
 
 // take waits for the next sample to fetch; false means that the run is over.
-func (a *readAhead) take() (index int64, ok bool) {
+func (a *readAhead) take() (row, index int64, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for {
@@ -149,7 +155,7 @@ func (a *readAhead) take() (index int64, ok bool) {
 		}
 		switch {
 		case a.ended:
-			return 0, false
+			return 0, 0, false
 		case !a.parked && a.next < a.begun*a.rows && a.next <= at+a.ahead:
 			n := a.next
 			if a.next++; a.atHand >= aheadAtHand {
@@ -157,7 +163,7 @@ func (a *readAhead) take() (index int64, ok bool) {
 			}
 			batch := a.samples[n/a.rows%int64(len(a.samples))]
 			if row := n % a.rows; row < int64(len(batch)) {
-				return batch[row], true
+				return n, batch[row], true
 			}
 			continue
 		}
@@ -170,25 +176,35 @@ func (a *readAhead) take() (index int64, ok bool) {
 	}
 }
 
-// fetch calls Prefetch. A panic is kept for a worker to report.
-func (a *readAhead) fetch(ctx context.Context, index int64) (fetched bool) {
+// fetch calls Prefetch for a row. A panic is kept for the worker that reads it.
+func (a *readAhead) fetch(ctx context.Context, row, index int64) (fetched bool) {
 	defer func() {
 		if v := recover(); v != nil {
-			a.panicked.CompareAndSwap(nil, &PanicError{Value: v, Stack: debug.Stack()})
+			e := newPanicError(v)
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			if a.panics == nil {
+				a.panics = map[int64]*PanicError{}
+			}
+			a.panics[row] = e
+			a.broken.Store(int32(len(a.panics)))
 		}
 	}()
 	return a.src.Prefetch(ctx, index)
 }
 
-// failure returns a panic of Prefetch, once.
-func (a *readAhead) failure() error {
-	if a.panicked.Load() == nil {
+// failure returns the panic of Prefetch for a row, if there was one. It stays: the row
+// may be made again.
+func (a *readAhead) failure(row int64) error {
+	if a.broken.Load() == 0 {
 		return nil
 	}
-	if err := a.panicked.Swap(nil); err != nil {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err := a.panics[row]; err != nil {
 		return err
 	}
-	return nil // another worker reports it
+	return nil
 }
 
 // note counts a sample that was looked at.

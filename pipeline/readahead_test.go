@@ -147,7 +147,7 @@ func TestReadAheadEndsWithTheRun(t *testing.T) {
 		for range 10 {
 			next()
 		}
-		r.Park()
+		r.Park(t.Context())
 		synctest.Wait()
 		asked := len(d.asked)
 		time.Sleep(time.Hour)
@@ -182,50 +182,58 @@ func TestReadAheadUnderABudgetAndErrors(t *testing.T) {
 	})
 }
 
-// panicky is a Prefetcher that panics once, for the sample behind the first, which
-// is not read before.
+// panicky is a Prefetcher that panics for every third sample. A sample takes a
+// second to read, in which all that is fetched ahead has panicked.
 type panicky struct {
 	numbers
-	once sync.Once
-	done chan struct{}
+	mu       sync.Mutex
+	panicked map[int64]bool
 }
 
 func (p *panicky) ReadAhead() int { return 8 }
 
-func (p *panicky) Prefetch(context.Context, int64) bool {
-	p.once.Do(func() {
-		time.AfterFunc(time.Second, func() { close(p.done) })
-		panic("prefetched")
-	})
+func (p *panicky) Prefetch(_ context.Context, index int64) bool {
+	if index%3 == 1 {
+		p.mu.Lock()
+		p.panicked[index] = true
+		p.mu.Unlock()
+		panic(index)
+	}
 	return true
 }
 
 func (p *panicky) Read(ctx context.Context, index int64, out []*Tensor) error {
-	<-p.done
+	time.Sleep(time.Second)
 	return p.numbers.Read(ctx, index, out)
 }
 
-func TestAPanicOfPrefetchFailsOneSample(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &panicky{numbers: numbers{n: 64}, done: make(chan struct{})}
-		p := diskPipeline(t, Options{BatchSize: 8, Workers: 2, OnError: Skip}, s)
-		r, err := p.NewRunner(inOrder{64, 8})
-		require.NoError(t, err)
-		failed := 0
-		for range 8 {
-			b, err := r.Next(t.Context())
+// A panic of Prefetch fails the sample that it was called for and no other one,
+// whatever the workers do meanwhile.
+func TestAPanicOfPrefetchFailsItsSample(t *testing.T) {
+	for _, workers := range []int{1, 2, 5} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &panicky{numbers: numbers{n: 64}, panicked: map[int64]bool{}}
+			p := diskPipeline(t, Options{BatchSize: 8, Workers: workers, OnError: Skip}, s)
+			r, err := p.NewRunner(inOrder{64, 8})
 			require.NoError(t, err)
-			for _, err := range b.Errors() {
-				if err != nil {
-					var panicked *PanicError
-					require.ErrorAs(t, err, &panicked)
-					require.Equal(t, "prefetched", panicked.Value)
-					failed++
+			failed := map[int64]bool{}
+			for range 8 {
+				b, err := r.Next(t.Context())
+				require.NoError(t, err)
+				for row, err := range b.Errors() {
+					require.Equal(t, err == nil, b.Mask()[row])
+					if err != nil {
+						var panicked *PanicError
+						require.ErrorAs(t, err, &panicked)
+						require.Equal(t, err.Index, panicked.Value)
+						failed[err.Index] = true
+					}
 				}
+				b.Release()
 			}
-			b.Release()
-		}
-		require.Equal(t, 1, failed)
-		require.NoError(t, r.Close())
-	})
+			require.NotEmpty(t, failed)
+			require.Equal(t, s.panicked, failed)
+			require.NoError(t, r.Close())
+		})
+	}
 }

@@ -167,15 +167,21 @@ func (r *hostRegion) resume() {
 	r.consumer.resumed()
 }
 
-// park stops the workers after the samples in hand.
-func (r *hostRegion) park() {
+// pause stops the workers after the samples in hand, for which quiet waits.
+func (r *hostRegion) pause() {
 	if r.arbiter != nil {
 		r.arbiter.park()
 	}
 	for _, a := range r.aheads {
 		a.park(true)
 	}
-	r.engine.Park()
+	r.engine.Pause()
+	r.consumer.parked()
+}
+
+// quiet waits for the workers that were paused, or for the end of ctx.
+func (r *hostRegion) quiet(ctx context.Context) {
+	r.engine.Quiet(ctx)
 	r.consumer.parked()
 }
 
@@ -290,7 +296,7 @@ func (r *hostRegion) deliver(res executor.Result) *Batch {
 	return b
 }
 
-// abandon ends what is unfinished. The engine is parked, and stays so.
+// abandon ends what is unfinished. The engine is quiet, and stays so.
 func (r *hostRegion) abandon() {
 	for _, a := range r.aheads {
 		a.stop()
@@ -330,6 +336,7 @@ func (r *hostRegion) close() {
 	}
 	r.freeBatches()
 	for _, w := range r.workers {
+		w.limit.close()
 		w.release()
 	}
 	if r.arbiter != nil {
@@ -435,6 +442,10 @@ func (r *hostRegion) failed(w *worker, b *Batch, row int, err error) {
 	n := &r.p.nodes[w.at]
 	reader := max(n.reader, 0)
 	id, from := r.plans[b.slot][reader][row], r.p.readers[reader]
-	b.errs[row] = &SampleError{Source: from.describe(id), Index: from.WholeIndex(id), Op: n.op.Name, Err: err}
+	e := &SampleError{Source: from.describe(id), Index: from.WholeIndex(id), Op: n.op.Name, Err: err}
+	if m := (*MachineError)(nil); errors.As(err, &m) {
+		m.Source, m.Index, m.Op = e.Source, e.Index, e.Op
+	}
+	b.errs[row] = e
 	r.void(b, row)
 }

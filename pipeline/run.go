@@ -85,7 +85,7 @@ func (p *Pipeline) run(m mode) (*bare, error) {
 // one before it goes back to the pipeline. Batches are made ahead meanwhile.
 //
 // The error is io.EOF when a sequence is at its end, until Reset; a *SampleError
-// under the policy Fail, after which Run goes on with the next batch; a *ModeError
+// under the policy Fail or a *MachineError, after which Run goes on with the next batch; a *ModeError
 // if the pipeline is run in another way; the cause of ctx if that ends first.
 func (p *Pipeline) Run(ctx context.Context) (*Batch, error) {
 	b, err := p.run(modeRun)
@@ -221,7 +221,7 @@ func (b *bare) take(ctx context.Context) (*Batch, error) {
 	case err != nil && b.runner.closed:
 		return nil, err
 	case err != nil:
-		if bad := (*SampleError)(nil); errors.As(err, &bad) {
+		if bad, m := (*SampleError)(nil), (*MachineError)(nil); errors.As(err, &bad) || errors.As(err, &m) {
 			b.shared++ // its batch is gone
 		}
 		return nil, err

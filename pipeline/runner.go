@@ -43,6 +43,7 @@ type Runner struct {
 	region *hostRegion // nil before the first Next
 	exec   *executor.Executor
 	loop   *executor.Loop // nil when nothing is being made
+	ending *ending        // of the loop before, nil when that is over
 	ctx    context.Context
 	cancel context.CancelFunc
 
@@ -125,7 +126,8 @@ func (r *Runner) compile() error {
 //
 // Under the policy Fail a bad sample's *SampleError is returned instead of its
 // batch: of several the one of the first row. It is also what a call after
-// Reset to that batch finds. The end of ctx returns its cause.
+// Reset to that batch finds. Under every policy it is a *MachineError where the state
+// of the machine is at fault and not a sample. The end of ctx returns its cause.
 func (r *Runner) Next(ctx context.Context) (*Batch, error) {
 	if r.closed {
 		return nil, ErrClosed
@@ -193,6 +195,9 @@ func (r *Runner) resume(ctx context.Context) error {
 		r.region.resume()
 		return nil
 	}
+	if err := r.ended(ctx); err != nil {
+		return err
+	}
 	r.ctx, r.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	if err := r.region.start(r.ctx, r.feed); err != nil {
 		r.cancel()
@@ -249,11 +254,17 @@ func (r *Runner) judge(b *Batch) (sampleCounts, error) {
 	if b.bad == 0 {
 		return n, nil
 	}
+	for _, err := range b.errs {
+		if m := (*MachineError)(nil); err != nil && errors.As(err.Err, &m) {
+			return n, m
+		}
+	}
 	o := &r.p.opt
 	for _, err := range b.errs {
 		switch {
 		case err == nil:
 		case o.OnError == Fail:
+			err.Ended = true
 			return n, err
 		default:
 			n.bad++
@@ -271,26 +282,27 @@ func (r *Runner) judge(b *Batch) (sampleCounts, error) {
 	return n, nil
 }
 
-// Park stops the workers after the samples in hand and waits for them. Batches
-// that were made ahead are kept; the next call of Next goes on.
-func (r *Runner) Park() {
+// Park stops the workers and waits until they are done with the samples in hand, or
+// until ctx ends. Batches that were made ahead are kept; the next call of Next goes on.
+func (r *Runner) Park(ctx context.Context) {
 	if r.loop != nil {
-		r.region.park()
+		r.region.pause()
+		r.region.quiet(ctx)
 	}
 }
 
-// Stop parks the workers and gives up what they have in hand: readers see
-// their context end. Only Reset may follow.
+// Stop stops the workers and gives up what they have in hand: readers and operators
+// see their context end. It does not wait for them. Only Park and Reset may follow.
 func (r *Runner) Stop() {
 	if r.loop != nil {
 		r.cancel()
-		r.region.park()
+		r.region.pause()
 	}
 }
 
 // Reset forgets the batches that were made ahead and goes on with batch 0 of
 // feed. Batches still held keep their memory until they are released, so Reset
-// refuses while there are any.
+// refuses while there are any. It does not wait for what is at work; Next does.
 func (r *Runner) Reset(feed Feed) error {
 	if r.region.consumer.held.Load() != 0 {
 		return fmt.Errorf("pipeline: a batch is still held; release it before the reset: %w", ErrBusy)
@@ -298,17 +310,6 @@ func (r *Runner) Reset(feed Feed) error {
 	r.end()
 	r.feed = feed
 	return nil
-}
-
-// end gives up the loop and everything in it.
-func (r *Runner) end() {
-	if r.loop == nil {
-		return
-	}
-	r.Stop()
-	r.region.abandon()
-	r.loop.Close()
-	r.loop = nil
 }
 
 // Bad returns how many samples of the batches delivered failed and were skipped or
@@ -320,13 +321,14 @@ func (r *Runner) Bad() int64 { return r.counts.bad }
 func (r *Runner) CountAnew() { r.counts = sampleCounts{} }
 
 // Close stops and joins the workers, frees the memory and gives the pipeline
-// up. Batches that are still held end with it, as Batch says.
+// up. It waits for operators, readers and sequences that are at work. Batches that are still held end with it, as Batch says.
 func (r *Runner) Close() error {
 	if r.closed {
 		return nil
 	}
 	r.closed = true
 	r.end()
+	_ = r.ended(context.Background()) // a context that does not end
 	var err error
 	if r.exec != nil {
 		err = r.exec.Close()
@@ -335,6 +337,3 @@ func (r *Runner) Close() error {
 	r.p.disown()
 	return err
 }
-
-// errAbandoned ends the nodes of batches that nobody waits for any more.
-var errAbandoned = errors.New("pipeline: the batch was given up")

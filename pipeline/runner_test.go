@@ -203,7 +203,7 @@ func TestErrorPolicies(t *testing.T) {
 		var bad *SampleError
 		require.ErrorAs(t, err, &bad)
 		require.ErrorIs(t, err, broken)
-		require.Equal(t, SampleError{Source: "number 0", Index: 0, Op: "reader", Err: broken}, *bad)
+		require.Equal(t, SampleError{Source: "number 0", Index: 0, Op: "reader", Ended: true, Err: broken}, *bad)
 
 		hooked = nil
 		o.OnError, o.OnSampleError = Skip, func(e *SampleError) { hooked = append(hooked, e.Index) }

@@ -159,7 +159,7 @@ func TestStatsTimesAreThoseOfTheClock(t *testing.T) {
 		require.Equal(t, QueueStats{Depth: 2, Asked: 10, Found: 9, Ready: 18, Places: 20}, s.Queue)
 		require.InDelta(t, 0.9, s.Queue.Occupancy(), 1e-9)
 
-		r.Park()
+		r.Park(t.Context())
 		time.Sleep(time.Hour)
 		require.Equal(t, s.Elapsed, r.Stats().Elapsed, "parked time does not count")
 	})
@@ -310,7 +310,7 @@ func TestStatsMayBeReadWhileTheRunGoesOn(t *testing.T) {
 		require.NoError(t, err)
 		b.Release()
 		if i%50 == 0 {
-			r.Park()
+			r.Park(t.Context())
 		}
 	}
 	require.NoError(t, r.Close())

@@ -150,7 +150,7 @@ func TestAutotuneLeavesResultsAsTheyAre(t *testing.T) {
 			}
 			b.Release()
 			if i%100 == 50 {
-				r.Park()
+				r.Park(t.Context())
 			}
 		}
 		return ids, values, changes

@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"context"
-	"runtime/debug"
 
 	"github.com/planktonml/plankton/memstats"
 )
@@ -28,6 +27,8 @@ type worker struct {
 
 	warned   []warned // by the operators of the sample at work
 	warnings warnings // of all rows
+	limit *sampleLimit // nil without Options.SampleTimeout
+	retry retry
 }
 
 type step struct {
@@ -40,7 +41,7 @@ type step struct {
 }
 
 func (p *Pipeline) newWorker(number int) (*worker, error) {
-	w := &worker{p: p, use: p.newMemoryUse(), tensors: make([]Tensor, len(p.values))}
+	w := &worker{p: p, use: p.newMemoryUse(), tensors: make([]Tensor, len(p.values)), limit: newSampleLimit(p.opt.SampleTimeout)}
 	w.rec = newRecorder(p, number, &w.at)
 	for i := range w.tensors {
 		w.tensors[i].declare(&p.values[i].spec)
@@ -73,6 +74,10 @@ func (w *worker) run(ctx context.Context, b *Batch, row int, plan [][]int64, seq
 	if b.epochs != nil {
 		epoch = b.epochs[row]
 	}
+	limited := w.limit != nil
+	if limited {
+		ctx = w.limit.begin(ctx)
+	}
 	w.sample = Sample{worker: w, ctx: ctx, epoch: epoch, id: id, key: sampleKey(p.opt.Seed, epoch, id)}
 	for i := range p.outputs {
 		o := &p.outputs[i]
@@ -84,15 +89,18 @@ func (w *worker) run(ctx context.Context, b *Batch, row int, plan [][]int64, seq
 			w.choose(t, &b.outs[i])
 		}
 	}
-	w.at = 0
+	w.at, w.retry.pause = 0, 0
 	defer func() {
 		if v := recover(); v != nil {
 			if err = refusal(w.steps[w.at].out); err == nil { // else it comes of the memory that was refused
-				err = &PanicError{Value: v, Stack: debug.Stack()}
+				err = newPanicError(v)
 			}
 			if w.rec.timing {
 				w.rec.done(nil, err)
 			}
+		}
+		if w.limit != nil {
+			err = w.ended(err)
 		}
 	}()
 	w.loops = w.loops[:0]
@@ -114,10 +122,17 @@ func (w *worker) run(ctx context.Context, b *Batch, row int, plan [][]int64, seq
 			case seqs[s.reader] != nil:
 				err = w.next(seqs[s.reader], b.seq*int64(p.opt.BatchSize)+int64(row), s.out)
 			default:
-				err = w.read(ctx, s, plan[s.reader][row])
+				err = w.read(ctx, s, b.seq*int64(p.opt.BatchSize)+int64(row), plan[s.reader][row])
 			}
 			if err == nil && !written(s.out) {
 				err = unwritten(s.out)
+			}
+		}
+		if err != nil || limited {
+			var again bool
+			if again, err = w.after(s, err); again {
+				i--
+				continue
 			}
 		}
 		if w.rec.timing {
@@ -134,16 +149,40 @@ func (w *worker) run(ctx context.Context, b *Batch, row int, plan [][]int64, seq
 	return err
 }
 
-// read reads a sample of a source.
-func (w *worker) read(ctx context.Context, s *step, index int64) error {
-	for _, a := range w.aheads {
-		if a.reader == s.reader {
-			if err := a.failure(); err != nil {
-				return err
-			}
+// after looks at a step that failed, or that may have taken too long. It reports
+// whether the step is to be tried again, and else its error.
+func (w *worker) after(s *step, err error) (again bool, _ error) {
+	if w.limit != nil && err != errGaveUp {
+		if late := w.limit.over(); late != nil {
+			return false, late
 		}
 	}
-	return w.p.readers[s.reader].Source.Read(ctx, index, s.out)
+	if err == nil || w.tryAgain(s, err) {
+		return err != nil, nil
+	}
+	return false, w.blame(err)
+}
+
+// ended ends the time of a sample.
+func (w *worker) ended(err error) error {
+	if late := w.limit.end(); late != nil && err == nil {
+		return late
+	}
+	return err
+}
+
+// read reads a sample of a source, for a row counted over batches.
+func (w *worker) read(ctx context.Context, s *step, row, index int64) error {
+	var ahead *readAhead
+	for _, a := range w.aheads {
+		if a.reader == s.reader {
+			ahead = a
+		}
+	}
+	if err := w.p.readers[s.reader].Source.Read(ctx, index, s.out); err != nil || ahead == nil {
+		return err
+	}
+	return ahead.failure(row) // asked last, so that it counts until the sample is read
 }
 
 // next makes out the next sample of a sequence.
@@ -152,10 +191,13 @@ func (w *worker) next(t *turnstile, row int64, out []*Tensor) error {
 		w.restore(out)
 		return nil
 	}
-	if err := t.take(row, out, w.rec); err != nil || w.gate == nil {
-		return err
+	w.limit.pause() // neither the turn nor what the sequence waits for is the sample's work
+	err := t.take(row, out, w.rec)
+	if err == nil && w.gate != nil {
+		err = w.gate.a.admit(w)
 	}
-	return w.gate.a.admit(w)
+	w.limit.resume()
+	return err
 }
 
 // loopKey is what random numbers in a loop depend on.

@@ -244,6 +244,7 @@ func (c *runFlags) measure(l *iterator.Loader, first int64, w watch, progress *i
 		if err != nil {
 			var bad *pipeline.SampleError
 			if errors.As(err, &bad) {
+				bad.Ended = false // that names the option of the library
 				return nil, fmt.Errorf("%w (--on-error skip or replace goes on without it)", err)
 			}
 			return nil, runNames.error(err)

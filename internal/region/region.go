@@ -4,13 +4,14 @@
 // Batches are numbered from 0. Arm allows the next one to run, and Finish is
 // called when its last row is done. Workers take rows in order across batch
 // borders, so none idles at the end of a batch, and they wait when every armed
-// row is taken: that is the whole of back-pressure. Park stops the workers after
-// the rows in hand, Resume lets them go on, Reset forgets every batch, Close
+// row is taken: that is the whole of back-pressure. Pause stops the workers after
+// the rows in hand, Quiet waits until they have, Park is both, Resume lets them go on, Reset forgets every batch, Close
 // joins the workers. SetWorkers changes how many of them work. Again has a row
 // done once more.
 package region
 
 import (
+	"context"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -67,7 +68,7 @@ type Engine struct {
 	mu      sync.Mutex
 	wake    sync.Cond // workers wait here for tickets
 	rest    sync.Cond // and those that SetWorkers has sent to rest here
-	quiet   sync.Cond // Park waits here for workers
+	quiet   sync.Cond // Quiet waits here for workers
 	waiting int       // workers that wait, resting ones included
 	resting int
 	times   times
@@ -138,17 +139,37 @@ func (e *Engine) SetWorkers(n int) {
 // after each ticket, so that it gets the processor when it needs it.
 func (e *Engine) Yield(consumer bool) { e.yield.Store(consumer) }
 
-// Park stops the workers: each finishes the rows it has in hand. It returns
-// when all of them wait. Park, Resume, Reset and Close belong to one goroutine.
-func (e *Engine) Park() {
+// Pause stops the workers: each finishes the rows it has in hand, for which Quiet
+// waits. Pause, Quiet, Park, Resume, Reset and Close belong to one goroutine.
+func (e *Engine) Pause() {
 	e.mu.Lock()
+	defer e.mu.Unlock()
 	e.account()
 	e.parked = true
 	e.limit.Store(0)
-	for e.waiting < e.cfg.Workers && !e.closed {
+}
+
+// Quiet waits until all workers wait, and reports whether they do; it gives up when
+// ctx ends.
+func (e *Engine) Quiet(ctx context.Context) bool {
+	stop := context.AfterFunc(ctx, func() {
+		e.mu.Lock()
+		e.quiet.Broadcast()
+		e.mu.Unlock()
+	})
+	defer stop()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for e.waiting < e.cfg.Workers && !e.closed && ctx.Err() == nil {
 		e.quiet.Wait()
 	}
-	e.mu.Unlock()
+	return e.waiting == e.cfg.Workers
+}
+
+// Park is Pause and waits until all workers are quiet.
+func (e *Engine) Park() {
+	e.Pause()
+	e.Quiet(context.Background())
 }
 
 // Resume lets parked workers go on where they stopped.

@@ -133,7 +133,7 @@ func TestFunc(t *testing.T) {
 	require.Equal(t, []float64{3}, got["quotient"][0].data)
 	require.Equal(t, []float64{1}, got["remainder"][0].data)
 	_, err = epoch(t, pipeline.Options{}, define)
-	require.EqualError(t, err, "pipeline: readers.Slices[2]: divide: division by zero")
+	require.EqualError(t, err, "pipeline: readers.Slices[2]: divide: division by zero; set OnError to Skip or Replace to go on without such samples")
 }
 
 // An output must have the shape that its operator declared.

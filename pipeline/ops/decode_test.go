@@ -184,6 +184,10 @@ func TestFilesThatAreNoPictures(t *testing.T) {
 	}{
 		{"empty", []byte{}, "the file is empty"},
 		{"text", []byte("not an image\n"), `neither JPEG nor PNG: the file begins with "not an i"`},
+		{"a GIF", []byte("GIF89a\x01\x00"), `neither JPEG nor PNG: it is a GIF \(it begins with "GIF89a\\x01\\x00"\); convert it, or leave it out`},
+		{"a WebP picture", []byte("RIFF\x24\x00\x00\x00WEBPVP8 "), `neither JPEG nor PNG: it is a WebP picture .*`},
+		{"a page", []byte("<!DOCTYPE html>"), `neither JPEG nor PNG: it is a page of HTML, .*`},
+		{"zeros", make([]byte, 100), `neither JPEG nor PNG: the file is nothing but zeros, .*`},
 		{"one byte", []byte{0xff}, `neither JPEG nor PNG: the file begins with "\\xff"`},
 		{"JPEG's first bytes", photo[:2], "(jpeg|turbo): .+"},
 		{"a JPEG cut in the header", photo[:30], "(jpeg|turbo): .+"},

@@ -3,7 +3,6 @@ package ops
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"image"
 
 	"github.com/planktonml/plankton/internal/imaging"
@@ -67,7 +66,7 @@ func (p *picturefile) open(s *pipeline.Sample, data []byte, o *DecodeOptions) er
 			return err
 		}
 	default:
-		return fmt.Errorf("neither JPEG nor PNG: the file begins with %q", data[:min(8, len(data))])
+		return notAPicture(data)
 	}
 	p.h, p.w = p.size.Y, p.size.X
 	if p.turn >= 5 {

@@ -1,6 +1,10 @@
 package readers
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/planktonml/plankton/internal/printable"
+)
 
 // FormatError is a file whose content is not what it should be.
 type FormatError struct {
@@ -12,9 +16,9 @@ type FormatError struct {
 
 func (e *FormatError) Error() string {
 	if e.Line > 0 {
-		return fmt.Sprintf("%s: line %d: %v", e.Path, e.Line, e.Err)
+		return fmt.Sprintf("%s: line %d: %s", shown(e.Path), e.Line, printable.Line(e.Err.Error()))
 	}
-	return fmt.Sprintf("%s: byte %d: %v", e.Path, e.Offset, e.Err)
+	return fmt.Sprintf("%s: byte %d: %s", shown(e.Path), e.Offset, printable.Line(e.Err.Error()))
 }
 
 func (e *FormatError) Unwrap() error { return e.Err }

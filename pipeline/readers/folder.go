@@ -129,7 +129,7 @@ func (f *folder) list(dir string, deep bool) error {
 func (f *folder) listOne(dir string, deep bool) (below []string, err error) {
 	d, err := os.Open(f.root + dir)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", shown(filepath.Clean(f.root+dir)), cause(err))
 	}
 	defer d.Close()
 	for {
@@ -154,7 +154,7 @@ func (f *folder) listOne(dir string, deep bool) (below []string, err error) {
 			return below, nil
 		}
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%s: %w", shown(filepath.Clean(f.root+dir)), cause(err))
 		}
 	}
 }
@@ -179,11 +179,7 @@ func explain(err error, root string) error {
 	if info, statErr := os.Stat(filepath.Clean(root)); statErr == nil && !info.IsDir() {
 		return fmt.Errorf("Root %s is a file, not a folder; give a folder of files or of one folder per class, or a list of files as List", filepath.Clean(root))
 	}
-	var failed *fs.PathError
-	if errors.As(err, &failed) {
-		err = failed.Err
-	}
-	return fmt.Errorf("Root %s: %w; give a folder of files or of one folder per class", filepath.Clean(root), err)
+	return fmt.Errorf("Root %w; give a folder of files or of one folder per class", err)
 }
 
 func nothingFound(top *folder, subs []folder) error {

@@ -3,9 +3,7 @@
 package readers
 
 import (
-	"errors"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -18,12 +16,8 @@ func openHandle(root string, path []byte) (handle, error) {
 	if !isAbs(path) {
 		name = root + name
 	}
-	f, err := os.Open(name)
-	// The pipeline names the file.
-	if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
-		err = pe.Err
-	}
-	return handle{f}, err
+	f, err := os.OpenFile(name, os.O_RDONLY|nonblocking, 0)
+	return handle{f}, cause(err) // the pipeline names the file
 }
 
 // size returns the size of a regular file; anything else is an error.

@@ -10,7 +10,6 @@ import (
 	"hash"
 	"io"
 	"math"
-	"os"
 
 	"github.com/planktonml/plankton/pipeline"
 )
@@ -36,7 +35,7 @@ const firstBytes = 1 << 20
 
 // readIDX reads a file, plain or gzipped, of at most limit bytes of data.
 func readIDX(path string, limit int64) (*idxArray, error) {
-	f, err := os.Open(path)
+	f, err := openRegular(path)
 	if err != nil {
 		return nil, err
 	}

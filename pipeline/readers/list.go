@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"hash/maphash"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -20,7 +19,7 @@ const maxLine = 1 << 16
 
 // readList reads a list of files; see parseList.
 func readList(name string, classes int) (pathList, []int32, error) {
-	f, err := os.Open(name)
+	f, err := openRegular(name)
 	if err != nil {
 		return pathList{}, nil, fmt.Errorf("List: %w; give a file with lines of a path and a label", err)
 	}
@@ -49,6 +48,9 @@ func parseList(r io.Reader, name string, classes int) (pathList, []int32, error)
 		line++
 		text := scan.Bytes()
 		if line == 1 {
+			if bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff")) {
+				return bad(line, errors.New("the list is in UTF-16; save it in UTF-8"))
+			}
 			text = bytes.TrimPrefix(text, []byte("\uFEFF"))
 		}
 		text = bytes.Trim(text, blanks+"\r")
