@@ -26,6 +26,7 @@ var may = map[string][]string{
 	"internal/datatest":       {},
 	"internal/guardpage":      {},
 	"internal/png":            {},
+	"internal/printable":      {},
 	"internal/workload":       {"pipeline", "pipeline/ops", "pipeline/readers"},
 	"internal/region":         {},
 	"internal/affinity":       {},
@@ -43,10 +44,10 @@ var may = map[string][]string{
 	"streams/cuda/fakedriver": {"streams/cuda/kernels"},
 	"streams/cuda/cudatest":   {"streams", "streams/cuda", "streams/cuda/fakedriver", "streams/cuda/nvjpeg"},
 	"executor":                {"streams", "memstats"},
-	"pipeline":                {"executor", "streams", "memstats", "shard", "internal/accel", "internal/affinity", "internal/region", "internal/usage"},
-	"pipeline/readers":        {"pipeline", "internal/imaging"},
+	"pipeline":                {"executor", "streams", "memstats", "shard", "internal/accel", "internal/affinity", "internal/printable", "internal/region", "internal/usage"},
+	"pipeline/readers":        {"pipeline", "internal/imaging", "internal/printable"},
 	"pipeline/ops":            {"pipeline", "executor", "streams", "internal/accel", "internal/imaging", "internal/jpeg", "internal/jpeg/turbo", "internal/png"},
-	"iterator":                {"pipeline", "shard", "internal/terminal"},
+	"iterator":                {"pipeline", "shard", "internal/printable", "internal/terminal"},
 	"gorgoniaplugin":          {"iterator", "pipeline", "shard", "memstats", "streams", "streams/cuda"}, // the last with the tag cuda
 }
 
