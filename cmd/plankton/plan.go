@@ -76,14 +76,62 @@ func (c *planCmd) plan() (*planRun, error) {
 	if err != nil {
 		return nil, planNames.error(err)
 	}
-	if !c.JSON && (c.Samples > tableLimit || int64(c.Batch)*int64(c.Shards) > tableLimit) {
-		return nil, fmt.Errorf("a table is for at most %d samples or rows of a step; use --json", tableLimit)
-	}
 	run := &planRun{plan: p, last: c.Epochs - 1}
-	if c.Resume == "" {
-		return run, nil
+	if c.Resume != "" {
+		if err := run.resume(c.Resume); err != nil {
+			return nil, err
+		}
 	}
-	return run, run.resume(c.Resume)
+	return run, run.bound(c.JSON)
+}
+
+// What a plan that is printed may have: epochs, rows in JSON, and rows or samples in a
+// table.
+const (
+	epochLimit = 10_000_000
+	jsonLimit  = 10_000_000_000
+	tableLimit = 10_000_000
+)
+
+// bound refuses what would be printed for hours.
+func (r *planRun) bound(json bool) error {
+	if n := r.last - r.first + 1; n > epochLimit {
+		return fmt.Errorf("--epochs: %d epochs are more than anyone reads; want at most %d", n, epochLimit)
+	}
+	if json {
+		if r.rows(jsonLimit) > jsonLimit {
+			return fmt.Errorf("the plan has more than %d rows; print fewer samples, epochs or --size", int64(jsonLimit))
+		}
+		return nil
+	}
+	rows := r.rows(tableLimit)
+	if r.read != nil && rows <= tableLimit { // a table looks at what was read before
+		rows += rowsOf(r.read, r.readSteps, tableLimit)
+	}
+	if rows > tableLimit || r.plan.Config().Samples > tableLimit {
+		return fmt.Errorf("a table is for at most %d samples and rows; use --json", tableLimit)
+	}
+	return nil
+}
+
+// rows counts the rows that are printed, up to one above limit. An epoch without steps
+// counts as one of a step, for its brackets.
+func (r *planRun) rows(limit int64) (total int64) {
+	for epoch := r.first; epoch <= r.last && total <= limit; epoch++ {
+		from, to := r.steps(epoch)
+		total += rowsOf(r.plan, max(1, to-from), limit-total)
+	}
+	return total
+}
+
+// rowsOf counts the rows of so many steps of all ranks, limit + 1 where there are more.
+func rowsOf(p *shard.Plan, steps, limit int64) int64 {
+	cfg := p.Config()
+	step := int64(cfg.Batch) * int64(cfg.Shards) // shard.New bounds it
+	if steps > limit/step {
+		return limit + 1
+	}
+	return steps * step
 }
 
 // resume moves the start of the run to a position such as "1:20@4".

@@ -168,6 +168,14 @@ func TestPlanUsage(t *testing.T) {
 		{"--samples 70 --batch 2 --resume 0:1@99 --mode dali", "--shards is 99"},
 		{"--samples 7 --batch 2 extra", "extra"},
 		{"--samples 1000000000000 --batch 2", "use --json"},
+		{"--samples 7 --batch 10 --mode dali --size 1152921504606846976", "a table is for at most 10000000 samples and rows; use --json"},
+		{"--samples 7 --batch 10 --mode dali --size 1152921504606846976 --json", "more than 10000000000 rows; print fewer samples, epochs or --size"},
+		{"--samples 7 --batch 10 --mode dali --size 1152921504606846976 --resume 0:115292150460684690", "use --json"},
+		{"--samples 7 --batch 2 --epochs 9223372036854775807", "--epochs: 9223372036854775807 epochs"},
+		{"--samples 7 --batch 2 --epochs 9223372036854775807 --json", "want at most 10000000"},
+		{"--samples 1000 --batch 2 --epochs 1000000", "use --json"},
+		{"--samples 1000000000000 --batch 2 --epochs 5 --json", "more than 10000000000 rows"},
+		{"--samples 7 --batch 1000000000 --shards 1000000000 --json", "more than 10000000000 rows"},
 	} {
 		out, errs, code := plan(c.args)
 		require.Equal(t, 2, code, c.args)

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/planktonml/plankton/internal/atomicfile"
 	"github.com/planktonml/plankton/streams"
 )
 
@@ -69,7 +70,8 @@ func (c *streamsCmd) Run(std *stdio) error {
 		drawings = append(drawings, streams.Drawing{Graph: g, Plan: plan})
 	}
 	if c.SVG != "" {
-		if err := writeDrawings(c.SVG, drawings); err != nil {
+		draw := func(w io.Writer) error { return streams.WriteSVG(w, drawings...) }
+		if err := atomicfile.Write(c.SVG, draw); err != nil {
 			return err
 		}
 	}
@@ -166,14 +168,6 @@ func newPlanFile(d streams.Drawing) planFile {
 	}
 	f.Assignment = one
 	return f
-}
-
-func writeDrawings(path string, drawings []streams.Drawing) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(streams.WriteSVG(f, drawings...), f.Close())
 }
 
 // printPlans prints, per graph, the lanes with the waits in them.

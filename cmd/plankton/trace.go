@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/planktonml/plankton/internal/atomicfile"
 	"github.com/planktonml/plankton/internal/report"
 	"github.com/planktonml/plankton/internal/workload"
 	"github.com/planktonml/plankton/iterator"
@@ -59,10 +60,10 @@ func (c *traceCmd) Run(std *stdio) error {
 		Timeline: rec.Timeline(res.pipe.Operators()), Pictures: pictures, Dropped: rec.Dropped(),
 	}
 	tracePath, reportPath := filepath.Join(c.Out, "trace.json"), filepath.Join(c.Out, "report.html")
-	if err := writeFile(tracePath, func(w io.Writer) error { return rec.WriteTrace(w, res.pipe.Operators()) }); err != nil {
+	if err := atomicfile.Write(tracePath, func(w io.Writer) error { return rec.WriteTrace(w, res.pipe.Operators()) }); err != nil {
 		return err
 	}
-	if err := writeFile(reportPath, r.WriteHTML); err != nil {
+	if err := atomicfile.Write(reportPath, r.WriteHTML); err != nil {
 		return err
 	}
 	if err := c.print(std, res); err != nil || c.JSON {
@@ -83,18 +84,6 @@ func writableFolder(dir string) error {
 		return err
 	}
 	return errors.Join(f.Close(), os.Remove(f.Name()))
-}
-
-func writeFile(path string, write func(io.Writer) error) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	if err := write(f); err != nil {
-		f.Close()
-		return err
-	}
-	return f.Close()
 }
 
 // album keeps samples of the first batch of a run. They are drawn afterwards, so

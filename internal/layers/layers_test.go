@@ -23,6 +23,7 @@ var may = map[string][]string{
 	"internal/jpeg":           {},
 	"internal/jpeg/turbo":     {"internal/jpeg"},
 	"internal/layers":         {},
+	"internal/atomicfile":     {},
 	"internal/datatest":       {},
 	"internal/guardpage":      {},
 	"internal/png":            {},
