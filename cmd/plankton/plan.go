@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -14,7 +15,8 @@ type planCmd struct {
 	Samples         int64           `required:"" placeholder:"N" help:"Samples of the data set."`
 	Batch           int             `required:"" placeholder:"ROWS" help:"Rows of the batch of one rank."`
 	Shards          int             `default:"1" help:"Number of ranks."`
-	Policy          shard.Policy    `default:"partial" help:"Last-batch policy: partial, fill or drop."`
+	Policy          *shard.Policy   `xor:"policy" placeholder:"partial" help:"Last-batch policy: partial, fill or drop."`
+	LastBatch       *shard.Policy   `xor:"policy" placeholder:"partial" help:"The same as --policy, under the name it has in bench."`
 	PadLastBatch    bool            `help:"Fill with the rank's last sample."`
 	StickToShard    bool            `help:"Give every rank the same shard in every epoch."`
 	Mode            shard.Mode      `default:"exact" help:"Whose laws: exact, or dali to the letter."`
@@ -33,6 +35,9 @@ func (c *planCmd) Run(std *stdio) error {
 	run, err := c.plan()
 	if err != nil {
 		return usageError{err}
+	}
+	if c.Samples < int64(c.Shards) {
+		std.warn("%d shards for %s: %d ranks have nothing to read in an epoch; see --shards and --samples", c.Shards, plural(c.Samples, "sample"), int64(c.Shards)-c.Samples)
 	}
 	out := bufio.NewWriter(std.out)
 	if c.JSON {
@@ -55,9 +60,17 @@ type planRun struct {
 	readSteps int64
 }
 
+// policy returns the policy under whichever name it was given.
+func (c *planCmd) policy() shard.Policy {
+	if given := cmp.Or(c.Policy, c.LastBatch); given != nil {
+		return *given
+	}
+	return shard.Partial
+}
+
 func (c *planCmd) plan() (*planRun, error) {
 	cfg := shard.Config{
-		Samples: c.Samples, Batch: c.Batch, Shards: c.Shards, Policy: c.Policy, Mode: c.Mode, Partition: c.Partition,
+		Samples: c.Samples, Batch: c.Batch, Shards: c.Shards, Policy: c.policy(), Mode: c.Mode, Partition: c.Partition,
 		PadLastBatch: c.PadLastBatch, StickToShard: c.StickToShard, Shuffle: c.Shuffle, Seed: c.Seed, LastBatchPadded: c.LastBatchPadded,
 	}
 	if c.Epochs < 1 {

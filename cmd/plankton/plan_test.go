@@ -39,7 +39,8 @@ func TestPlanJSON(t *testing.T) {
 	} {
 		out, errs, code := plan(c.args + " --json")
 		require.Zero(t, code, errs)
-		require.Empty(t, errs)
+		require.Equal(t, c.args == "--samples 1 --batch 2 --shards 2", strings.HasPrefix(errs, "plankton: warning: 2 shards for 1 sample: "), errs)
+		require.LessOrEqual(t, strings.Count(errs, "\n"), 1)
 		require.Equal(t, c.want+"\n", out, c.args)
 	}
 }
@@ -129,6 +130,31 @@ the epoch has no step: policy drop, 5 samples per rank, batches of 9; use a batc
 		require.Zero(t, code, errs)
 		require.Equal(t, c.want, "\n"+out, c.args)
 	}
+}
+
+// bench calls the policy --last-batch.
+func TestPlanTakesThePolicyUnderBothNames(t *testing.T) {
+	for _, policy := range []string{"partial", "fill", "drop"} {
+		want, _, code := plan("--samples 7 --batch 2 --json --policy " + policy)
+		require.Zero(t, code)
+		got, errs, code := plan("--samples 7 --batch 2 --json --last-batch " + policy)
+		require.Zero(t, code, errs)
+		require.Equal(t, want, got)
+	}
+	_, errs, code := plan("--samples 7 --batch 2 --policy fill --last-batch drop")
+	require.Equal(t, 2, code)
+	require.Contains(t, errs, "--policy and --last-batch can't be used together")
+}
+
+func TestPlanWarnsOfShardsWithoutSamples(t *testing.T) {
+	for _, flag := range []string{"", " --json"} {
+		out, errs, code := plan("--samples 6 --batch 2 --shards 20" + flag)
+		require.Zero(t, code, "nothing is refused")
+		require.NotEmpty(t, out)
+		require.Equal(t, "plankton: warning: 20 shards for 6 samples: 14 ranks have nothing to read in an epoch; see --shards and --samples\n", errs)
+	}
+	_, errs, _ := plan("--samples 20 --batch 2 --shards 20")
+	require.Empty(t, errs)
 }
 
 func TestPlanTableWraps(t *testing.T) {

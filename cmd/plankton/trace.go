@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/planktonml/plankton/internal/atomicfile"
+	"github.com/planktonml/plankton/internal/printable"
 	"github.com/planktonml/plankton/internal/report"
 	"github.com/planktonml/plankton/internal/workload"
 	"github.com/planktonml/plankton/iterator"
@@ -32,7 +33,7 @@ const (
 func (c *traceCmd) Run(std *stdio) error {
 	rec := report.NewRecorder()
 	var shown album
-	w := watch{events: rec.Listener(), batch: shown.add}
+	w := watch{events: rec.Listener(), batch: shown.add, whole: true}
 	if c.Streams != "" {
 		if err := w.policy.UnmarshalText([]byte(c.Streams)); err != nil {
 			return usagef("--streams: %w", err)
@@ -69,7 +70,7 @@ func (c *traceCmd) Run(std *stdio) error {
 	if err := c.print(std, res); err != nil || c.JSON {
 		return err
 	}
-	_, err = fmt.Fprintf(std.out, "open %s in a browser, and %s in https://ui.perfetto.dev or chrome://tracing\n", reportPath, tracePath)
+	_, err = fmt.Fprintf(std.out, "open %s in a browser, and %s in https://ui.perfetto.dev or chrome://tracing\n", printable.Name(reportPath), printable.Name(tracePath))
 	return err
 }
 
@@ -116,9 +117,9 @@ func (a *album) pictures(name string, p *pipeline.Pipeline) ([]report.Picture, e
 	mean, std := workload.Normalisation(name)
 	var pictures []report.Picture
 	for i, image := range a.images {
-		caption := filepath.Base(source.Describe(a.ids[i]))
+		caption := report.Caption{Name: printable.Name(filepath.Base(source.Describe(a.ids[i])))}
 		if classified {
-			caption = fmt.Sprintf("%s (%s)", report.Label(a.labels[i], source.Meta().Classes), caption)
+			caption.Label = printable.Name(report.Label(a.labels[i], source.Meta().Classes))
 		}
 		p, err := report.NewPicture(image, report.Normalisation{Mean: mean, Std: std}, caption)
 		if err != nil {

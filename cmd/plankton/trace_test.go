@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -20,9 +21,18 @@ func TestTraceWritesATraceAndAReport(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(out, "report.html"))
 	require.NoError(t, err)
 	require.Equal(t, 4, strings.Count(string(page), "data:image/png;base64,"), "pictures of one batch")
-	for _, want := range []string{"plankton train", "ants (", "Throughput", "output image", "float32 CHW 3×32×32"} {
+	for _, want := range []string{"plankton train", "<b>ants</b>", "Throughput", "output image", "float32 CHW 3×32×32"} {
 		require.True(t, strings.Contains(string(page), want), want)
 	}
+	// What is printed and what the page says is of the same run: 3 epochs of 24 pictures.
+	printed := regexp.MustCompile(`^train: (\d+) images/s`).FindStringSubmatch(text)
+	require.NotNil(t, printed, text)
+	shown := regexp.MustCompile(`<b>([\d\x{202f}.]+)</b><span>samples per second<`).FindStringSubmatch(string(page))
+	require.NotNil(t, shown)
+	require.Equal(t, printed[1], strings.ReplaceAll(shown[1], "\u202f", ""))
+	require.Contains(t, string(page), "<b>72</b><span>samples; 0 bad ones<")
+	require.NotContains(t, string(page), "Bound by decoders.image_random_crop+", "the short name is shown")
+
 	raw, err := os.ReadFile(filepath.Join(out, "trace.json"))
 	require.NoError(t, err)
 	var trace struct {
