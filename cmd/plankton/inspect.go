@@ -61,8 +61,9 @@ type misnamed struct {
 }
 
 type badFile struct {
-	Source string `json:"source"`
-	Error  string `json:"error"`
+	Source    string `json:"source"`
+	Error     string `json:"error"`
+	Decodable bool   `json:"decodable"` // a picture can be had of it, if damage is passed over
 }
 
 func (c *inspectCmd) Run(std *stdio) error {
@@ -101,7 +102,7 @@ func (c *inspectCmd) pictures(std *stdio) (*inspection, error) {
 	p, err := pipeline.New(pipeline.Options{
 		BatchSize: 32, Workers: c.Threads, OnError: pipeline.Skip,
 		OnSampleError: func(e *pipeline.SampleError) {
-			found.Bad = append(found.Bad, badFile{e.Source, e.Err.Error()})
+			found.Bad = append(found.Bad, badFile{Source: e.Source, Error: e.Err.Error()})
 		},
 	}, func(g *pipeline.Graph) {
 		encoded, _ := readers.File(g, readers.FileOptions{Root: c.Data})
@@ -136,7 +137,9 @@ func (c *inspectCmd) pictures(std *stdio) (*inspection, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, bad := range found.Bad {
+	for i := range found.Bad {
+		bad := &found.Bad[i]
+		bad.Decodable = decodable(bad.Source)
 		if info, err := os.Stat(bad.Source); err == nil {
 			found.Bytes += info.Size()
 		}
@@ -211,7 +214,7 @@ func (c *inspectCmd) arrays(std *stdio, paths []string) (*inspection, error) {
 			}
 		})
 		if err != nil {
-			found.Bad = append(found.Bad, badFile{path, err.Error()})
+			found.Bad = append(found.Bad, badFile{Source: path, Error: err.Error()})
 			continue
 		}
 		err = walk(std, p, func(b *iterator.Batch) {

@@ -42,13 +42,26 @@ func (f *inspection) print(std *stdio) {
 		}
 		more(std, n)
 	}
-	printFiles(std, "bad files", f.Bad)
+	damaged, undecodable := []badFile{}, []badFile{}
+	for _, b := range f.Bad {
+		if b.Decodable {
+			damaged = append(damaged, b)
+		} else {
+			undecodable = append(undecodable, b)
+		}
+	}
+	fmt.Fprintf(w, "%s\n", plural(int64(len(f.Bad)), "bad file"))
+	printFiles(std, "damaged, but decodable, as libjpeg does with a warning", damaged)
+	printFiles(std, "not decodable", undecodable)
 	for _, text := range f.Warnings {
 		fmt.Fprintf(w, "warning: %s\n", text)
 	}
 }
 
 func printFiles(std *stdio, title string, files []badFile) {
+	if len(files) == 0 {
+		return
+	}
 	fmt.Fprintf(std.out, "%d %s\n", len(files), title)
 	for _, b := range head(files) {
 		fmt.Fprintf(std.out, "  %s: %s\n", printable.Name(b.Source), printable.Line(b.Error))

@@ -14,7 +14,10 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/stretchr/testify/require"
 )
@@ -168,6 +171,76 @@ func TestInspectMomentsAreThoseOfThePixels(t *testing.T) {
 		require.InDelta(t, mean[k]/n, found.Mean[k], 6e-4)
 		require.InDelta(t, math.Sqrt(square[k]/n-mean[k]/n*mean[k]/n), found.Std[k], 6e-4)
 	}
+}
+
+// Of some files that pipelines refuse libjpeg makes a picture.
+func TestInspectTellsDamageFromWhatCannotBeDecoded(t *testing.T) {
+	dir := pictures(t, 1)
+	whole, err := os.ReadFile(filepath.Join(dir, "ants", "00.jpg"))
+	require.NoError(t, err)
+	damaged := slices.Clone(whole)
+	scan := bytes.Index(damaged, []byte("\xff\xda"))
+	copy(damaged[scan+40:], "\xff\xb7\xff\xb7") // markers amid the coded data, and an end marker behind them
+	for name, data := range map[string][]byte{
+		"damaged.jpg": damaged, "cut.jpg": whole[:scan], "text.jpg": []byte("no picture"), "empty.jpg": nil,
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "bees", name), data, 0o644))
+	}
+	decodable := map[string]bool{}
+	for _, b := range inspect(t, dir).Bad {
+		decodable[filepath.Base(b.Source)] = b.Decodable
+	}
+	require.Equal(t, map[string]bool{"damaged.jpg": true, "cut.jpg": false, "text.jpg": false, "empty.jpg": false}, decodable)
+	text, _, code := command("inspect", "--data", dir)
+	require.Equal(t, 1, code)
+	require.Contains(t, text, "\n4 bad files\n1 damaged, but decodable, as libjpeg does with a warning\n  "+filepath.Join(dir, "bees", "damaged.jpg")+": ")
+	require.Contains(t, text, "\n3 not decodable\n")
+}
+
+// Names that a terminal would obey are shown as text, by every command.
+func TestNamesAreShownAsText(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no such names")
+	}
+	dir := t.TempDir()
+	class := filepath.Join(dir, "cla\x1b[31mss\nplankton: all is well")
+	require.NoError(t, os.Mkdir(class, 0o755))
+	names := []string{"esc\x1b]0;owned\a.jpg", "line\nplankton: forged.jpg", "gpj.\u202egnp.jpg", "latin\xe9.jpg"}
+	for _, name := range names {
+		require.NoError(t, os.WriteFile(filepath.Join(class, name), []byte("bad\x1b[2J\u202e"), 0o644))
+	}
+	picture, err := os.ReadFile(filepath.Join(pictures(t, 1), "ants", "00.jpg"))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(class, "misnamed\x1b[1m.png"), picture, 0o644))
+	graph := filepath.Join(dir, "g.json")
+	require.NoError(t, os.WriteFile(graph, []byte(`{"name":"a\u001b[31m\u202eb","n":1,"edges":[]}`), 0o644))
+	out := t.TempDir()
+	for _, args := range [][]string{
+		{"inspect", "--data", dir},
+		{"inspect", "--data", class + "/none"},
+		{"bench", "--workload", "decode", "--data", dir},
+		{"bench", "--workload", "decode", "--data", dir, "--on-error", "skip"},
+		{"bench", "--workload", "decode", "--data", dir, "--on-error", "replace"},
+		{"trace", "--workload", "decode", "--data", dir, "--on-error", "skip", "--out", filepath.Join(out, "a\x1b[31m")},
+		{"streams", "--policy", "single", graph},
+		{"streams", "--policy", "single", graph + "\x1b[31m\n"},
+		{"apply", graph + "\x1b[31m\n"},
+		{"dance\x1b[31m\n"},
+		{"bench", "--workload", "decode\x1b[31m", "--data", dir},
+	} {
+		text, errs, code := command(args...)
+		require.Equal(t, code != 0, errs != "", args)
+		if errs != "" {
+			require.Equal(t, 1, strings.Count(errs, "\n"), "one line: %q", errs)
+		}
+		for _, r := range strings.ReplaceAll(text+errs, "\n", "") {
+			require.True(t, unicode.IsPrint(r), "%q has %q", args, r)
+		}
+		require.NotContains(t, "\n"+text+"\n"+errs, "\nplankton: all is well")
+		require.NotContains(t, "\n"+text+"\n"+errs, "\nplankton: forged")
+	}
+	text, _, _ := command("inspect", "--data", dir)
+	require.Contains(t, text, `misnamed\x1b[1m.png": jpeg`)
 }
 
 func TestInspectWarnsOfFolders(t *testing.T) {
