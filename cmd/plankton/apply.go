@@ -51,7 +51,7 @@ type applyResult struct {
 func (c *applyCmd) Run(std *stdio) error {
 	raw, err := os.ReadFile(c.File)
 	if err != nil {
-		return err
+		return fmt.Errorf("%w; give a file of operators in JSON, see plankton apply --help", err)
 	}
 	var entries []applyEntry
 	if bytes.HasPrefix(bytes.TrimSpace(raw), []byte("[")) {

@@ -158,6 +158,7 @@ func (c *runFlags) run(std *stdio, w watch) (*benchResult, error) {
 		return nil, runNames.error(err)
 	}
 	defer loader.Close()
+	warnOfEmptyRanks(std, "--world", p.Readers()[0].Source.Len(), c.World)
 	first, err := c.seek(loader)
 	if err != nil {
 		return nil, err

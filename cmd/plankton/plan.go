@@ -36,9 +36,7 @@ func (c *planCmd) Run(std *stdio) error {
 	if err != nil {
 		return usageError{err}
 	}
-	if c.Samples < int64(c.Shards) {
-		std.warn("%d shards for %s: %d ranks have nothing to read in an epoch; see --shards and --samples", c.Shards, plural(c.Samples, "sample"), int64(c.Shards)-c.Samples)
-	}
+	warnOfEmptyRanks(std, "--shards", c.Samples, c.Shards)
 	out := bufio.NewWriter(std.out)
 	if c.JSON {
 		run.writeJSON(out)
@@ -46,6 +44,14 @@ func (c *planCmd) Run(std *stdio) error {
 		run.writeTable(out)
 	}
 	return out.Flush()
+}
+
+// warnOfEmptyRanks warns where there are more ranks, by so and so a flag, than samples.
+func warnOfEmptyRanks(std *stdio, flag string, samples int64, ranks int) {
+	if idle := int64(ranks) - samples; idle > 0 {
+		std.warn("%s %d for %s: in an epoch %s nothing to read; want at most as many as there are samples",
+			flag, ranks, plural(samples, "sample"), cmp.Or(map[int64]string{1: "one rank has"}[idle], fmt.Sprintf("%d ranks have", idle)))
+	}
 }
 
 // planRun is the part of a plan that is printed: epochs first to last, without

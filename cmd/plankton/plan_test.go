@@ -39,7 +39,7 @@ func TestPlanJSON(t *testing.T) {
 	} {
 		out, errs, code := plan(c.args + " --json")
 		require.Zero(t, code, errs)
-		require.Equal(t, c.args == "--samples 1 --batch 2 --shards 2", strings.HasPrefix(errs, "plankton: warning: 2 shards for 1 sample: "), errs)
+		require.Equal(t, c.args == "--samples 1 --batch 2 --shards 2", strings.HasPrefix(errs, "plankton: warning: --shards 2 for 1 sample: in an epoch one rank has nothing to read; "), errs)
 		require.LessOrEqual(t, strings.Count(errs, "\n"), 1)
 		require.Equal(t, c.want+"\n", out, c.args)
 	}
@@ -151,7 +151,7 @@ func TestPlanWarnsOfShardsWithoutSamples(t *testing.T) {
 		out, errs, code := plan("--samples 6 --batch 2 --shards 20" + flag)
 		require.Zero(t, code, "nothing is refused")
 		require.NotEmpty(t, out)
-		require.Equal(t, "plankton: warning: 20 shards for 6 samples: 14 ranks have nothing to read in an epoch; see --shards and --samples\n", errs)
+		require.Equal(t, "plankton: warning: --shards 20 for 6 samples: in an epoch 14 ranks have nothing to read; want at most as many as there are samples\n", errs)
 	}
 	_, errs, _ := plan("--samples 20 --batch 2 --shards 20")
 	require.Empty(t, errs)

@@ -74,7 +74,7 @@ func (c *streamsCmd) Run(std *stdio) error {
 	if c.SVG != "" {
 		draw := func(w io.Writer) error { return streams.WriteSVG(w, drawings...) }
 		if err := atomicfile.Write(c.SVG, draw); err != nil {
-			return err
+			return fmt.Errorf("--svg: %w", err)
 		}
 	}
 	if !c.JSON {
@@ -94,7 +94,7 @@ func (c *streamsCmd) Run(std *stdio) error {
 func readGraphs(path string) (graphs []*streams.Graph, list bool, err error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, false, err
+		return nil, false, fmt.Errorf("%w; give a file of a graph or a list of graphs in JSON, see plankton streams --help", err)
 	}
 	list = bytes.HasPrefix(bytes.TrimSpace(data), []byte("["))
 	files := make([]graphFile, 1)
