@@ -67,7 +67,7 @@ func (c *applyCmd) Run(std *stdio) error {
 	for i, e := range entries {
 		results[i] = c.apply(e)
 	}
-	return json.NewEncoder(std.out).Encode(results)
+	return printJSON(std.out, results)
 }
 
 // decodeJSON is json.Unmarshal, but that numbers keep their digits: an int64 may be

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -185,7 +184,7 @@ func (c *runFlags) run(std *stdio, w watch) (*benchResult, error) {
 // print writes what a run has come to.
 func (c *runFlags) print(std *stdio, res *benchResult) error {
 	if c.JSON {
-		return json.NewEncoder(std.out).Encode(res)
+		return printJSON(std.out, res)
 	}
 	fmt.Fprintf(std.out, "%s: %.0f images/s, %.3f CPU-s per 1,000, peak %.0f MiB, first batch after %.3f s, the consumer waited %.0f %% (%s)\n",
 		c.Workload, res.ImagesPerS, res.CPUSPer1000, res.PeakRSSMiB, res.FirstBatchS, 100*res.waited, res.pipe.Options())

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/signal"
@@ -84,7 +83,7 @@ func (c *inspectCmd) Run(std *stdio) error {
 		return err
 	}
 	if c.JSON {
-		if err := json.NewEncoder(std.out).Encode(found); err != nil {
+		if err := printJSON(std.out, found); err != nil {
 			return err
 		}
 	} else {

@@ -217,6 +217,9 @@ func TestNamesAreShownAsText(t *testing.T) {
 	out := t.TempDir()
 	for _, args := range [][]string{
 		{"inspect", "--data", dir},
+		{"inspect", "--data", dir, "--json"},
+		{"bench", "--workload", "decode", "--data", dir, "--on-error", "skip", "--json"},
+		{"streams", "--policy", "single", graph, "--json"},
 		{"inspect", "--data", class + "/none"},
 		{"bench", "--workload", "decode", "--data", dir},
 		{"bench", "--workload", "decode", "--data", dir, "--on-error", "skip"},
@@ -239,6 +242,11 @@ func TestNamesAreShownAsText(t *testing.T) {
 		require.NotContains(t, "\n"+text+"\n"+errs, "\nplankton: all is well")
 		require.NotContains(t, "\n"+text+"\n"+errs, "\nplankton: forged")
 	}
+	var decoded []string
+	for _, b := range inspect(t, dir).Bad {
+		decoded = append(decoded, filepath.Base(b.Source))
+	}
+	require.Contains(t, decoded, names[2], "JSON has the name itself")
 	text, _, _ := command("inspect", "--data", dir)
 	require.Contains(t, text, `misnamed\x1b[1m.png": jpeg`)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -103,4 +104,19 @@ func TestBenchWarnsOfRanksWithoutSamples(t *testing.T) {
 	_, errs, code := command("bench", "--workload", "decode", "--data", pictures(t, 1), "--world", "3", "--batch", "1")
 	require.Zero(t, code)
 	require.Equal(t, "plankton: warning: --world 3 for 2 samples: in an epoch one rank has nothing to read; want at most as many as there are samples\n", errs)
+}
+
+func TestPrintJSON(t *testing.T) {
+	for value, want := range map[string]string{
+		"犬 <a>":                      `"犬 \u003ca\u003e"`,
+		"\x1b\u007f\u202e\U000e0001": `"\u001b\u007f\u202e\udb40\udc01"`,
+		"\xff\ufffd":                 `"\ufffd�"`,
+	} {
+		var b bytes.Buffer
+		require.NoError(t, printJSON(&b, value))
+		require.Equal(t, want+"\n", b.String())
+		var back string
+		require.NoError(t, json.Unmarshal(b.Bytes(), &back))
+		require.Equal(t, strings.ToValidUTF8(value, "\ufffd"), back)
+	}
 }

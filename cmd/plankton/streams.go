@@ -85,9 +85,9 @@ func (c *streamsCmd) Run(std *stdio) error {
 		files[i] = newPlanFile(d)
 	}
 	if list {
-		return json.NewEncoder(std.out).Encode(files)
+		return printJSON(std.out, files)
 	}
-	return json.NewEncoder(std.out).Encode(files[0])
+	return printJSON(std.out, files[0])
 }
 
 // readGraphs reads a file with one graph or a list of them.
