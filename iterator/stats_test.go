@@ -5,12 +5,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"math"
 	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
@@ -158,8 +160,8 @@ func TestProgress(t *testing.T) {
 		}
 		p.Close()
 		lines := strings.Split(b.String(), "\r\x1b[K")
-		require.Equal(t, "epoch 1  12 % ███░░░░░░░░░░░░░░░░░  1 of 8 steps, 4s left, 4 samples/s, waited 4 %  cost 0.0", lines[1])
-		require.Contains(t, lines[6], "epoch 2  75 % ███████████████░░░░░  6 of 8 steps, 1s left")
+		require.Equal(t, "epoch 1/2  12 % ███░░░░░░░░░░░░░░░░░  1 of 8 steps in all, 4s left, 4 samples/s, waited 4 %  cost 0.0", lines[1])
+		require.Contains(t, lines[6], "epoch 2/2  75 % ███████████████░░░░░  6 of 8 steps in all, 1s left")
 		require.Len(t, lines, 10)
 		require.Empty(t, lines[9], "the line is removed")
 	})
@@ -177,8 +179,58 @@ func TestProgressOfASequence(t *testing.T) {
 	progress := newProgress(terminal.To(&b, 200), l, 1)
 	run(t, l, 1, 0)
 	progress.Step("")
-	require.Contains(t, b.String(), "1 steps, ")
+	require.Contains(t, b.String(), "1 step, ")
 	require.NotContains(t, b.String(), "epoch")
+}
+
+// On terminals of 80 columns too, what the program adds is there: everything else goes
+// first.
+func TestProgressOnNarrowTerminals(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := naps(t, 8, 10*time.Millisecond, 1)
+		defer l.Close()
+		p := newProgress(terminal.To(io.Discard, 80), l, 5)
+		for range l.Epochs(t.Context(), 2) {
+			time.Sleep(480 * time.Millisecond)
+			p.Step("")
+		}
+		const added = "cost 0.50012"
+		for columns, want := range map[int]string{
+			200: "epoch 3/5  40 % ████████░░░░░░░░░░░░  8 of 20 steps in all, 6s left, 4 samples/s, waited 1 %  cost 0.50012",
+			79:  "epoch 3/5  40 % ██░░░  8 of 20 steps in all, 6s left, 4 samples/s  cost 0.50012",
+			70:  "epoch 3/5  40 % ██░░░  8 of 20 steps in all, 4 samples/s  cost 0.50012",
+			40:  "epoch 3/5  40 %  cost 0.50012",
+			20:  " 40 %  cost 0.50012",
+			12:  added,
+			5:   added, // the terminal cuts it
+		} {
+			require.Equal(t, want, p.text(added, columns), "%d columns", columns)
+		}
+		for columns := range 200 {
+			text := p.text(added, columns)
+			require.True(t, strings.HasSuffix(text, added), text)
+			require.LessOrEqual(t, utf8.RuneCountInString(text), max(columns, len(added)), text)
+			require.LessOrEqual(t, utf8.RuneCountInString(p.text("", columns)), max(columns, 0), p.text("", columns))
+		}
+	})
+}
+
+// A loop that was left at the last batch of an epoch goes on with the next one.
+func TestProgressFromTheEndOfAnEpoch(t *testing.T) {
+	l := naps(t, 8, 0, 1)
+	defer l.Close()
+	left := 4
+	for range l.Epochs(t.Context(), 1) {
+		if left--; left == 0 {
+			break
+		}
+	}
+	var b bytes.Buffer
+	p := newProgress(terminal.To(&b, 200), l, 2)
+	run(t, l, 1, 0)
+	p.Step("")
+	require.Contains(t, b.String(), "epoch 3/3  12 % ")
+	require.Contains(t, b.String(), "1 of 8 steps in all")
 }
 
 // So many epochs are not counted beforehand.
@@ -189,7 +241,7 @@ func TestProgressOfAVeryLongRun(t *testing.T) {
 	progress := newProgress(terminal.To(&b, 200), l, math.MaxInt)
 	run(t, l, 1, 0)
 	progress.Step("")
-	require.Contains(t, b.String(), "epoch 2 1 steps, ")
+	require.Contains(t, b.String(), "epoch 2  1 step, ")
 }
 
 func TestProgressInAPipe(t *testing.T) {

@@ -51,7 +51,7 @@ type applyResult struct {
 func (c *applyCmd) Run(std *stdio) error {
 	raw, err := os.ReadFile(c.File)
 	if err != nil {
-		return err
+		return fmt.Errorf("%w; give a file of operators in JSON, see plankton apply --help", err)
 	}
 	var entries []applyEntry
 	if bytes.HasPrefix(bytes.TrimSpace(raw), []byte("[")) {
@@ -67,7 +67,7 @@ func (c *applyCmd) Run(std *stdio) error {
 	for i, e := range entries {
 		results[i] = c.apply(e)
 	}
-	return json.NewEncoder(std.out).Encode(results)
+	return printJSON(std.out, results)
 }
 
 // decodeJSON is json.Unmarshal, but that numbers keep their digits: an int64 may be

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -14,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/planktonml/plankton/internal/printable"
 	"github.com/planktonml/plankton/internal/usage"
 	"github.com/planktonml/plankton/internal/workload"
 	"github.com/planktonml/plankton/iterator"
@@ -86,6 +86,7 @@ type watch struct {
 	device streams.Device // normalises whole batches, if there is one
 	policy streams.Policy // of the device
 	memory bool           // count what operators need
+	whole  bool           // the first of several epochs counts as well
 }
 
 type benchSkipped struct {
@@ -156,6 +157,7 @@ func (c *runFlags) run(std *stdio, w watch) (*benchResult, error) {
 		return nil, runNames.error(err)
 	}
 	defer loader.Close()
+	warnOfEmptyRanks(std, "--world", p.Readers()[0].Source.Len(), c.World)
 	first, err := c.seek(loader)
 	if err != nil {
 		return nil, err
@@ -182,7 +184,7 @@ func (c *runFlags) run(std *stdio, w watch) (*benchResult, error) {
 // print writes what a run has come to.
 func (c *runFlags) print(std *stdio, res *benchResult) error {
 	if c.JSON {
-		return json.NewEncoder(std.out).Encode(res)
+		return printJSON(std.out, res)
 	}
 	fmt.Fprintf(std.out, "%s: %.0f images/s, %.3f CPU-s per 1,000, peak %.0f MiB, first batch after %.3f s, the consumer waited %.0f %% (%s)\n",
 		c.Workload, res.ImagesPerS, res.CPUSPer1000, res.PeakRSSMiB, res.FirstBatchS, 100*res.waited, res.pipe.Options())
@@ -195,7 +197,7 @@ func (c *runFlags) print(std *stdio, res *benchResult) error {
 		done = "replaced"
 	}
 	for _, s := range res.Skipped {
-		fmt.Fprintf(std.out, "%s %s: %s: %s\n", done, s.Source, s.Op, s.Error)
+		fmt.Fprintf(std.out, "%s %s: %s: %s\n", done, printable.Name(s.Source), s.Op, printable.Line(s.Error))
 	}
 	for _, epoch := range res.Digests {
 		fmt.Fprintln(std.out, strings.Join(epoch, "\n"))
@@ -227,7 +229,7 @@ func (c *runFlags) seek(l *iterator.Loader) (epoch int64, err error) {
 }
 
 // measure runs the epochs from first on, until it is interrupted. With two or more the
-// first one warms up and is not timed.
+// first one warms up and is not timed, unless w wants the whole run.
 func (c *runFlags) measure(l *iterator.Loader, first int64, w watch, progress *iterator.Progress) (*benchResult, error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -236,7 +238,7 @@ func (c *runFlags) measure(l *iterator.Loader, first int64, w watch, progress *i
 	cpu := usage.CPU()
 	timed := first
 	base := l.Stats()
-	if c.Epochs-int(first) > 1 {
+	if c.Epochs-int(first) > 1 && !w.whole {
 		timed++
 	}
 	epoch := first - 1
@@ -277,12 +279,15 @@ func (c *runFlags) measure(l *iterator.Loader, first int64, w watch, progress *i
 		}
 	}
 	wall := time.Since(start).Seconds()
+	end := l.Stats()
 	res.WallS = wall
 	if res.timedSamples > 0 {
 		res.ImagesPerS = float64(res.timedSamples) / wall
+		if w.whole { // as its report has it
+			res.ImagesPerS = end.Sub(base).Pipelines[0].Rate()
+		}
 		res.CPUSPer1000 = 1000 * (usage.CPU() - cpu).Seconds() / float64(res.timedSamples)
 	}
-	end := l.Stats()
 	res.stats, res.first = end.Sub(base), end.FirstBatch
 	res.waited, res.Verdict = res.stats.WaitShare(), res.stats.Verdict().String()
 	res.PeakRSSMiB = float64(usage.PeakMemory()) / (1 << 20)

@@ -27,6 +27,9 @@ var runNames = flagNames{
 	config: map[string]string{"Batch": "--batch", "Shards": "--world"},
 	phrases: strings.NewReplacer(
 		"readers.File: Root ", "--data ",
+		"readers.File: ", "--data: ",
+		"readers.IDX: ", "--data: ",
+		", or name the files in a List", "",
 		", or a list of files as List", "",
 		"; give another folder or set Extensions", "; give another folder",
 		"count against MemoryBudget:", "count against --memory-budget:",

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/signal"
@@ -11,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/planktonml/plankton/internal/terminal"
 	"github.com/planktonml/plankton/iterator"
 	"github.com/planktonml/plankton/pipeline"
 	"github.com/planktonml/plankton/pipeline/ops"
@@ -26,7 +24,8 @@ type inspectCmd struct {
 	JSON    bool   `name:"json" help:"Print JSON."`
 }
 
-// inspection is the JSON of inspect.
+// inspection is the JSON of inspect. Samples, bytes and classes count all that a pipeline
+// on the folder has, bad files included; the rest is of the pictures that were decoded.
 type inspection struct {
 	Samples  int64            `json:"samples"`
 	Bytes    int64            `json:"bytes"` // of the files as they are
@@ -34,9 +33,12 @@ type inspection struct {
 	Channels map[string]int64 `json:"channels"` // gray or rgb
 	Width    *spread          `json:"width,omitempty"`
 	Height   *spread          `json:"height,omitempty"`
+	Mean     []float64        `json:"mean,omitempty"` // of pixels of 0 … 255, by channel, or one value where all are gray
+	Std      []float64        `json:"std,omitempty"`
 	Classes  []classCount     `json:"classes"`
 	Misnamed []misnamed       `json:"misnamed"` // files of another format than their name says
 	Bad      []badFile        `json:"bad"`
+	Warnings []string         `json:"warnings"` // of what is surely not meant
 }
 
 // spread describes the extents of pictures in pixels.
@@ -58,8 +60,9 @@ type misnamed struct {
 }
 
 type badFile struct {
-	Source string `json:"source"`
-	Error  string `json:"error"`
+	Source    string `json:"source"`
+	Error     string `json:"error"`
+	Decodable bool   `json:"decodable"` // a picture can be had of it, if damage is passed over
 }
 
 func (c *inspectCmd) Run(std *stdio) error {
@@ -80,20 +83,17 @@ func (c *inspectCmd) Run(std *stdio) error {
 		return err
 	}
 	if c.JSON {
-		return json.NewEncoder(std.out).Encode(found)
+		if err := printJSON(std.out, found); err != nil {
+			return err
+		}
+	} else {
+		found.print(std)
 	}
-	return found.print(std)
+	if n := int64(len(found.Bad)); n > 0 {
+		return fmt.Errorf("%s: mend or remove what is listed, or train without it (--on-error skip or replace)", plural(n, "bad file"))
+	}
+	return nil
 }
-
-// The elements of what look finds out about a picture.
-const (
-	seenFormat = iota
-	seenHeight
-	seenWidth
-	seenChannels
-	seenBytes
-	seen
-)
 
 // pictures decodes every picture of the folder.
 func (c *inspectCmd) pictures(std *stdio) (*inspection, error) {
@@ -101,37 +101,33 @@ func (c *inspectCmd) pictures(std *stdio) (*inspection, error) {
 	p, err := pipeline.New(pipeline.Options{
 		BatchSize: 32, Workers: c.Threads, OnError: pipeline.Skip,
 		OnSampleError: func(e *pipeline.SampleError) {
-			found.Bad = append(found.Bad, badFile{e.Source, e.Err.Error()})
+			found.Bad = append(found.Bad, badFile{Source: e.Source, Error: e.Err.Error()})
 		},
 	}, func(g *pipeline.Graph) {
-		encoded, label := readers.File(g, readers.FileOptions{Root: c.Data})
+		encoded, _ := readers.File(g, readers.FileOptions{Root: c.Data})
 		picture := ops.DecodeImage(g, encoded, ops.DecodeOptions{Type: ops.Any})
 		g.Output("seen", look(g, encoded, picture))
-		g.Output("label", label)
 	})
 	if err != nil {
 		return nil, runNames.error(err)
 	}
-	reader := p.Readers()[0]
+	source := p.Readers()[0].Source
 	var widths, heights []int
-	labels := make([]int64, len(reader.Meta().Classes))
+	var pixels moments
 	err = walk(std, p, func(b *iterator.Batch) {
-		values, classes := b.Int64s("seen"), b.Int32s("label")
+		values := b.Int64s("seen")
 		for i, ok := range b.Mask() {
 			if !ok {
 				continue
 			}
-			v := values[i*seen : (i+1)*seen]
+			v := (*looks)(values[i*seen:])
 			format := formats[v[seenFormat]]
-			found.Samples++
 			found.Bytes += v[seenBytes]
 			found.Formats[format.name]++
 			found.Channels[channels(v[seenChannels])]++
+			pixels.add(v)
 			widths, heights = append(widths, int(v[seenWidth])), append(heights, int(v[seenHeight]))
-			if len(labels) > 0 {
-				labels[classes[i]]++
-			}
-			path := reader.Source.Describe(b.IDs()[i])
+			path := source.Describe(b.IDs()[i])
 			if ext := strings.ToLower(filepath.Ext(path)); !slices.Contains(format.extensions, ext) {
 				found.Misnamed = append(found.Misnamed, misnamed{path, format.name})
 			}
@@ -140,29 +136,47 @@ func (c *inspectCmd) pictures(std *stdio) (*inspection, error) {
 	if err != nil {
 		return nil, err
 	}
-	found.Width, found.Height = newSpread(widths), newSpread(heights)
-	for i, name := range reader.Meta().Classes {
-		found.Classes = append(found.Classes, classCount{name, labels[i]})
+	for i := range found.Bad {
+		bad := &found.Bad[i]
+		bad.Decodable = decodable(bad.Source)
+		if info, err := os.Stat(bad.Source); err == nil {
+			found.Bytes += info.Size()
+		}
 	}
-	return found, nil
+	found.Samples = source.Len()
+	found.Width, found.Height = newSpread(widths), newSpread(heights)
+	found.Mean, found.Std = pixels.result()
+	return found, found.countClasses(c.Data, source)
 }
 
-// look describes a picture by its file and its pixels.
-func look(g *pipeline.Graph, encoded, picture pipeline.Value) pipeline.Value {
-	return g.Add(pipeline.Op{
-		Name: "look", Inputs: []pipeline.Value{encoded, picture}, Outputs: []pipeline.Spec{{DType: pipeline.Int64, Shape: []int{seen}}},
-		New: func() (pipeline.Kernel, error) {
-			return pipeline.KernelFunc(func(_ *pipeline.Sample, in, out []*pipeline.Tensor) error {
-				if _, err := out[0].Resize(seen); err != nil {
-					return err
-				}
-				v, shape := out[0].Int64s(), in[1].Shape()
-				v[seenFormat], v[seenBytes] = formatOf(in[0].Bytes()), int64(in[0].Len())
-				v[seenHeight], v[seenWidth], v[seenChannels] = int64(shape[0]), int64(shape[1]), int64(shape[2])
-				return nil
-			}), nil
-		},
-	})[0]
+// countClasses counts the files of every class folder below root, readable or not.
+func (f *inspection) countClasses(root string, source pipeline.Source) error {
+	classes := source.Meta().Classes
+	if len(classes) == 0 {
+		return nil
+	}
+	root, err := filepath.Abs(root)
+	if err != nil {
+		return err
+	}
+	counts := map[string]int64{}
+	for i := range source.Len() {
+		path, err := filepath.Rel(root, source.Describe(i))
+		if err != nil {
+			return err
+		}
+		class, _, _ := strings.Cut(filepath.ToSlash(path), "/")
+		counts[class]++
+	}
+	var filled []string
+	for _, name := range classes {
+		f.Classes = append(f.Classes, classCount{name, counts[name]})
+		if counts[name] > 0 {
+			filled = append(filled, name)
+		}
+	}
+	f.Warnings = append(f.Warnings, folderWarnings(root, filled)...)
+	return nil
 }
 
 // channels names a number of channels.
@@ -182,6 +196,7 @@ func (c *inspectCmd) arrays(std *stdio, paths []string) (*inspection, error) {
 	found := newInspection()
 	counts := map[int32]int64{}
 	var widths, heights []int
+	var pixels moments
 	for _, path := range paths {
 		if !strings.Contains(filepath.Base(path), "-idx3-") {
 			continue
@@ -198,7 +213,7 @@ func (c *inspectCmd) arrays(std *stdio, paths []string) (*inspection, error) {
 			}
 		})
 		if err != nil {
-			found.Bad = append(found.Bad, badFile{path, err.Error()})
+			found.Bad = append(found.Bad, badFile{Source: path, Error: err.Error()})
 			continue
 		}
 		err = walk(std, p, func(b *iterator.Batch) {
@@ -207,6 +222,10 @@ func (c *inspectCmd) arrays(std *stdio, paths []string) (*inspection, error) {
 					continue
 				}
 				shape := b.Shape("image")
+				row := len(b.Bytes("image")) / b.Size()
+				v := looks{seenHeight: int64(shape[1]), seenWidth: int64(shape[2]), seenChannels: 1}
+				v.sum(b.Bytes("image")[i*row : (i+1)*row])
+				pixels.add(&v)
 				found.Samples++
 				heights, widths = append(heights, shape[1]), append(widths, shape[2])
 				if labels != "" {
@@ -225,6 +244,7 @@ func (c *inspectCmd) arrays(std *stdio, paths []string) (*inspection, error) {
 		}
 	}
 	found.Width, found.Height = newSpread(widths), newSpread(heights)
+	found.Mean, found.Std = pixels.result()
 	for label, n := range counts {
 		found.Classes = append(found.Classes, classCount{fmt.Sprint(label), n})
 	}
@@ -258,7 +278,7 @@ func walk(std *stdio, p *pipeline.Pipeline, see func(*iterator.Batch)) error {
 func newInspection() *inspection {
 	return &inspection{
 		Formats: map[string]int64{}, Channels: map[string]int64{},
-		Classes: []classCount{}, Misnamed: []misnamed{}, Bad: []badFile{},
+		Classes: []classCount{}, Misnamed: []misnamed{}, Bad: []badFile{}, Warnings: []string{},
 	}
 }
 
@@ -273,61 +293,4 @@ func newSpread(of []int) *spread {
 		sum += v
 	}
 	return &spread{Min: of[0], Median: of[len(of)/2], Mean: float64(sum) / float64(len(of)), Max: of[len(of)-1]}
-}
-
-// longestList is how many entries of a list are printed for a person.
-const longestList = 20
-
-// print writes the inspection for a person.
-func (f *inspection) print(std *stdio) error {
-	w := std.out
-	fmt.Fprintf(w, "%d samples, %.1f MB\n", f.Samples, float64(f.Bytes)/1e6)
-	printCounts(std, "formats", f.Formats)
-	printCounts(std, "channels", f.Channels)
-	if f.Width != nil {
-		fmt.Fprintf(w, "width   %d … %d, median %d, mean %.0f\n", f.Width.Min, f.Width.Max, f.Width.Median, f.Width.Mean)
-		fmt.Fprintf(w, "height  %d … %d, median %d, mean %.0f\n", f.Height.Min, f.Height.Max, f.Height.Median, f.Height.Mean)
-	}
-	if n := len(f.Classes); n > 0 {
-		most := slices.MaxFunc(f.Classes, func(a, b classCount) int { return cmp.Compare(a.Samples, b.Samples) }).Samples
-		fmt.Fprintf(w, "%d classes\n", n)
-		for _, c := range head(f.Classes) {
-			fmt.Fprintf(w, "  %s %6d  %s\n", terminal.Bar(float64(c.Samples)/float64(max(1, most)), 20), c.Samples, c.Name)
-		}
-		more(std, n)
-	}
-	if n := len(f.Misnamed); n > 0 {
-		fmt.Fprintf(w, "%d files of another format than their name says\n", n)
-		for _, m := range head(f.Misnamed) {
-			fmt.Fprintf(w, "  %s: %s\n", m.Source, m.Format)
-		}
-		more(std, n)
-	}
-	fmt.Fprintf(w, "%d bad files\n", len(f.Bad))
-	for _, b := range head(f.Bad) {
-		fmt.Fprintf(w, "  %s: %s\n", b.Source, b.Error)
-	}
-	more(std, len(f.Bad))
-	return nil
-}
-
-func printCounts(std *stdio, name string, counts map[string]int64) {
-	var parts []string
-	for k, n := range counts {
-		parts = append(parts, fmt.Sprintf("%d %s", n, k))
-	}
-	slices.Sort(parts)
-	if len(parts) > 0 {
-		fmt.Fprintf(std.out, "%s: %s\n", name, strings.Join(parts, ", "))
-	}
-}
-
-// head returns the part of a list that is printed.
-func head[E any](list []E) []E { return list[:min(len(list), longestList)] }
-
-// more says how much of a list of n entries was left out.
-func more(std *stdio, n int) {
-	if n > longestList {
-		fmt.Fprintf(std.out, "  … and %d more (--json lists all)\n", n-longestList)
-	}
 }

@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/planktonml/plankton/internal/printable"
 )
 
 // cli is the whole command line: one field per subcommand, each with a
@@ -53,12 +55,26 @@ func run(args []string, std *stdio) int {
 	if err == nil {
 		return 0
 	}
-	line := strings.Join(strings.Fields(strings.ReplaceAll(err.Error(), "\n", "; ")), " ")
-	fmt.Fprintf(std.err, "plankton: %s\n", line)
+	fmt.Fprintf(std.err, "plankton: %s\n", oneLine(err))
 	if errors.As(err, new(usageError)) {
 		return 2
 	}
 	return 1
+}
+
+// oneLine writes an error, also one of several, on a line that a terminal shows as it
+// is, whatever names of files are in it.
+func oneLine(err error) string {
+	parts := strings.Split(strings.TrimSpace(err.Error()), "\n")
+	for i := range parts {
+		parts[i] = strings.TrimSpace(parts[i])
+	}
+	return printable.Line(strings.Join(parts, "; "))
+}
+
+// warn prints what is legal and surely not meant.
+func (s *stdio) warn(format string, args ...any) {
+	fmt.Fprintf(s.err, "plankton: warning: %s\n", printable.Line(fmt.Sprintf(format, args...)))
 }
 
 // execute runs the command that args name.

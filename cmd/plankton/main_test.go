@@ -2,9 +2,11 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -71,5 +73,50 @@ func TestApplySaysWhereAFileIsWrong(t *testing.T) {
 		_, errs, code := command("apply", file)
 		require.Equal(t, 1, code, text)
 		require.Contains(t, errs, want)
+	}
+}
+
+// Errors say what to do about a mistake that everybody makes once.
+func TestErrorsNameTheRemedy(t *testing.T) {
+	dir := t.TempDir()
+	none := filepath.Join(dir, "none.json")
+	mixed := pictures(t, 1)
+	picture, err := os.ReadFile(filepath.Join(mixed, "ants", "00.jpg"))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(mixed, "stray.jpg"), picture, 0o644))
+	for _, c := range []struct {
+		want string // pattern
+		args []string
+	}{
+		{`none\.json: .*; give a file of a graph or a list of graphs in JSON, see plankton streams --help`, []string{"streams", "--policy", "single", none}},
+		{`none\.json: .*; give a file of operators in JSON, see plankton apply --help`, []string{"apply", none}},
+		{`has no file train-images-idx3-ubyte or train-images-idx3-ubyte\.gz; give the folder of the IDX files of MNIST`, []string{"bench", "--workload", "mnist", "--data", dir}},
+		{`^plankton: pipeline: --data: .* holds both files \(stray\.jpg\) and class folders with files \(ants\); move one kind away\n$`, []string{"inspect", "--data", mixed}},
+	} {
+		_, errs, code := command(c.args...)
+		require.Equal(t, 1, code, c.args)
+		require.Regexp(t, c.want, errs)
+		require.Equal(t, 1, strings.Count(errs, "\n"), errs)
+	}
+}
+
+func TestBenchWarnsOfRanksWithoutSamples(t *testing.T) {
+	_, errs, code := command("bench", "--workload", "decode", "--data", pictures(t, 1), "--world", "3", "--batch", "1")
+	require.Zero(t, code)
+	require.Equal(t, "plankton: warning: --world 3 for 2 samples: in an epoch one rank has nothing to read; want at most as many as there are samples\n", errs)
+}
+
+func TestPrintJSON(t *testing.T) {
+	for value, want := range map[string]string{
+		"犬 <a>":                      `"犬 \u003ca\u003e"`,
+		"\x1b\u007f\u202e\U000e0001": `"\u001b\u007f\u202e\udb40\udc01"`,
+		"\xff\ufffd":                 `"\ufffd�"`,
+	} {
+		var b bytes.Buffer
+		require.NoError(t, printJSON(&b, value))
+		require.Equal(t, want+"\n", b.String())
+		var back string
+		require.NoError(t, json.Unmarshal(b.Bytes(), &back))
+		require.Equal(t, strings.ToValidUTF8(value, "\ufffd"), back)
 	}
 }

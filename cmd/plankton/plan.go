@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -14,7 +15,8 @@ type planCmd struct {
 	Samples         int64           `required:"" placeholder:"N" help:"Samples of the data set."`
 	Batch           int             `required:"" placeholder:"ROWS" help:"Rows of the batch of one rank."`
 	Shards          int             `default:"1" help:"Number of ranks."`
-	Policy          shard.Policy    `default:"partial" help:"Last-batch policy: partial, fill or drop."`
+	Policy          *shard.Policy   `xor:"policy" placeholder:"partial" help:"Last-batch policy: partial, fill or drop."`
+	LastBatch       *shard.Policy   `xor:"policy" placeholder:"partial" help:"The same as --policy, under the name it has in bench."`
 	PadLastBatch    bool            `help:"Fill with the rank's last sample."`
 	StickToShard    bool            `help:"Give every rank the same shard in every epoch."`
 	Mode            shard.Mode      `default:"exact" help:"Whose laws: exact, or dali to the letter."`
@@ -34,6 +36,7 @@ func (c *planCmd) Run(std *stdio) error {
 	if err != nil {
 		return usageError{err}
 	}
+	warnOfEmptyRanks(std, "--shards", c.Samples, c.Shards)
 	out := bufio.NewWriter(std.out)
 	if c.JSON {
 		run.writeJSON(out)
@@ -41,6 +44,14 @@ func (c *planCmd) Run(std *stdio) error {
 		run.writeTable(out)
 	}
 	return out.Flush()
+}
+
+// warnOfEmptyRanks warns where there are more ranks, by so and so a flag, than samples.
+func warnOfEmptyRanks(std *stdio, flag string, samples int64, ranks int) {
+	if idle := int64(ranks) - samples; idle > 0 {
+		std.warn("%s %d for %s: in an epoch %s nothing to read; want at most as many as there are samples",
+			flag, ranks, plural(samples, "sample"), cmp.Or(map[int64]string{1: "one rank has"}[idle], fmt.Sprintf("%d ranks have", idle)))
+	}
 }
 
 // planRun is the part of a plan that is printed: epochs first to last, without
@@ -55,9 +66,17 @@ type planRun struct {
 	readSteps int64
 }
 
+// policy returns the policy under whichever name it was given.
+func (c *planCmd) policy() shard.Policy {
+	if given := cmp.Or(c.Policy, c.LastBatch); given != nil {
+		return *given
+	}
+	return shard.Partial
+}
+
 func (c *planCmd) plan() (*planRun, error) {
 	cfg := shard.Config{
-		Samples: c.Samples, Batch: c.Batch, Shards: c.Shards, Policy: c.Policy, Mode: c.Mode, Partition: c.Partition,
+		Samples: c.Samples, Batch: c.Batch, Shards: c.Shards, Policy: c.policy(), Mode: c.Mode, Partition: c.Partition,
 		PadLastBatch: c.PadLastBatch, StickToShard: c.StickToShard, Shuffle: c.Shuffle, Seed: c.Seed, LastBatchPadded: c.LastBatchPadded,
 	}
 	if c.Epochs < 1 {
@@ -76,14 +95,62 @@ func (c *planCmd) plan() (*planRun, error) {
 	if err != nil {
 		return nil, planNames.error(err)
 	}
-	if !c.JSON && (c.Samples > tableLimit || int64(c.Batch)*int64(c.Shards) > tableLimit) {
-		return nil, fmt.Errorf("a table is for at most %d samples or rows of a step; use --json", tableLimit)
-	}
 	run := &planRun{plan: p, last: c.Epochs - 1}
-	if c.Resume == "" {
-		return run, nil
+	if c.Resume != "" {
+		if err := run.resume(c.Resume); err != nil {
+			return nil, err
+		}
 	}
-	return run, run.resume(c.Resume)
+	return run, run.bound(c.JSON)
+}
+
+// What a plan that is printed may have: epochs, rows in JSON, and rows or samples in a
+// table.
+const (
+	epochLimit = 10_000_000
+	jsonLimit  = 10_000_000_000
+	tableLimit = 10_000_000
+)
+
+// bound refuses what would be printed for hours.
+func (r *planRun) bound(json bool) error {
+	if n := r.last - r.first + 1; n > epochLimit {
+		return fmt.Errorf("--epochs: %d epochs are more than anyone reads; want at most %d", n, epochLimit)
+	}
+	if json {
+		if r.rows(jsonLimit) > jsonLimit {
+			return fmt.Errorf("the plan has more than %d rows; print fewer samples, epochs or --size", int64(jsonLimit))
+		}
+		return nil
+	}
+	rows := r.rows(tableLimit)
+	if r.read != nil && rows <= tableLimit { // a table looks at what was read before
+		rows += rowsOf(r.read, r.readSteps, tableLimit)
+	}
+	if rows > tableLimit || r.plan.Config().Samples > tableLimit {
+		return fmt.Errorf("a table is for at most %d samples and rows; use --json", tableLimit)
+	}
+	return nil
+}
+
+// rows counts the rows that are printed, up to one above limit. An epoch without steps
+// counts as one of a step, for its brackets.
+func (r *planRun) rows(limit int64) (total int64) {
+	for epoch := r.first; epoch <= r.last && total <= limit; epoch++ {
+		from, to := r.steps(epoch)
+		total += rowsOf(r.plan, max(1, to-from), limit-total)
+	}
+	return total
+}
+
+// rowsOf counts the rows of so many steps of all ranks, limit + 1 where there are more.
+func rowsOf(p *shard.Plan, steps, limit int64) int64 {
+	cfg := p.Config()
+	step := int64(cfg.Batch) * int64(cfg.Shards) // shard.New bounds it
+	if steps > limit/step {
+		return limit + 1
+	}
+	return steps * step
 }
 
 // resume moves the start of the run to a position such as "1:20@4".

@@ -19,9 +19,6 @@ const (
 // tableWidth is how wide a table may get before its steps are wrapped.
 const tableWidth = 110
 
-// tableLimit is how many samples a table may be about, and rows a step may have.
-const tableLimit = 10_000_000
-
 // planTable prints the epochs of a run for people: ranks down, steps across.
 type planTable struct {
 	*planRun

@@ -39,7 +39,8 @@ func TestPlanJSON(t *testing.T) {
 	} {
 		out, errs, code := plan(c.args + " --json")
 		require.Zero(t, code, errs)
-		require.Empty(t, errs)
+		require.Equal(t, c.args == "--samples 1 --batch 2 --shards 2", strings.HasPrefix(errs, "plankton: warning: --shards 2 for 1 sample: in an epoch one rank has nothing to read; "), errs)
+		require.LessOrEqual(t, strings.Count(errs, "\n"), 1)
 		require.Equal(t, c.want+"\n", out, c.args)
 	}
 }
@@ -131,6 +132,31 @@ the epoch has no step: policy drop, 5 samples per rank, batches of 9; use a batc
 	}
 }
 
+// bench calls the policy --last-batch.
+func TestPlanTakesThePolicyUnderBothNames(t *testing.T) {
+	for _, policy := range []string{"partial", "fill", "drop"} {
+		want, _, code := plan("--samples 7 --batch 2 --json --policy " + policy)
+		require.Zero(t, code)
+		got, errs, code := plan("--samples 7 --batch 2 --json --last-batch " + policy)
+		require.Zero(t, code, errs)
+		require.Equal(t, want, got)
+	}
+	_, errs, code := plan("--samples 7 --batch 2 --policy fill --last-batch drop")
+	require.Equal(t, 2, code)
+	require.Contains(t, errs, "--policy and --last-batch can't be used together")
+}
+
+func TestPlanWarnsOfShardsWithoutSamples(t *testing.T) {
+	for _, flag := range []string{"", " --json"} {
+		out, errs, code := plan("--samples 6 --batch 2 --shards 20" + flag)
+		require.Zero(t, code, "nothing is refused")
+		require.NotEmpty(t, out)
+		require.Equal(t, "plankton: warning: --shards 20 for 6 samples: in an epoch 14 ranks have nothing to read; want at most as many as there are samples\n", errs)
+	}
+	_, errs, _ := plan("--samples 20 --batch 2 --shards 20")
+	require.Empty(t, errs)
+}
+
 func TestPlanTableWraps(t *testing.T) {
 	out, _, code := plan("--samples 1000 --batch 8 --shards 2 --shuffle")
 	require.Zero(t, code)
@@ -168,6 +194,14 @@ func TestPlanUsage(t *testing.T) {
 		{"--samples 70 --batch 2 --resume 0:1@99 --mode dali", "--shards is 99"},
 		{"--samples 7 --batch 2 extra", "extra"},
 		{"--samples 1000000000000 --batch 2", "use --json"},
+		{"--samples 7 --batch 10 --mode dali --size 1152921504606846976", "a table is for at most 10000000 samples and rows; use --json"},
+		{"--samples 7 --batch 10 --mode dali --size 1152921504606846976 --json", "more than 10000000000 rows; print fewer samples, epochs or --size"},
+		{"--samples 7 --batch 10 --mode dali --size 1152921504606846976 --resume 0:115292150460684690", "use --json"},
+		{"--samples 7 --batch 2 --epochs 9223372036854775807", "--epochs: 9223372036854775807 epochs"},
+		{"--samples 7 --batch 2 --epochs 9223372036854775807 --json", "want at most 10000000"},
+		{"--samples 1000 --batch 2 --epochs 1000000", "use --json"},
+		{"--samples 1000000000000 --batch 2 --epochs 5 --json", "more than 10000000000 rows"},
+		{"--samples 7 --batch 1000000000 --shards 1000000000 --json", "more than 10000000000 rows"},
 	} {
 		out, errs, code := plan(c.args)
 		require.Equal(t, 2, code, c.args)

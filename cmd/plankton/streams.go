@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/planktonml/plankton/internal/atomicfile"
+	"github.com/planktonml/plankton/internal/printable"
 	"github.com/planktonml/plankton/streams"
 )
 
@@ -69,8 +72,9 @@ func (c *streamsCmd) Run(std *stdio) error {
 		drawings = append(drawings, streams.Drawing{Graph: g, Plan: plan})
 	}
 	if c.SVG != "" {
-		if err := writeDrawings(c.SVG, drawings); err != nil {
-			return err
+		draw := func(w io.Writer) error { return streams.WriteSVG(w, drawings...) }
+		if err := atomicfile.Write(c.SVG, draw); err != nil {
+			return fmt.Errorf("--svg: %w", err)
 		}
 	}
 	if !c.JSON {
@@ -81,16 +85,16 @@ func (c *streamsCmd) Run(std *stdio) error {
 		files[i] = newPlanFile(d)
 	}
 	if list {
-		return json.NewEncoder(std.out).Encode(files)
+		return printJSON(std.out, files)
 	}
-	return json.NewEncoder(std.out).Encode(files[0])
+	return printJSON(std.out, files[0])
 }
 
 // readGraphs reads a file with one graph or a list of them.
 func readGraphs(path string) (graphs []*streams.Graph, list bool, err error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, false, err
+		return nil, false, fmt.Errorf("%w; give a file of a graph or a list of graphs in JSON, see plankton streams --help", err)
 	}
 	list = bytes.HasPrefix(bytes.TrimSpace(data), []byte("["))
 	files := make([]graphFile, 1)
@@ -168,34 +172,32 @@ func newPlanFile(d streams.Drawing) planFile {
 	return f
 }
 
-func writeDrawings(path string, drawings []streams.Drawing) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(streams.WriteSVG(f, drawings...), f.Close())
-}
-
-// printPlans prints, per graph, the lanes with the waits in them.
+// printPlans prints, per graph, the lanes with the waits in them, and what they mean.
 func printPlans(w io.Writer, drawings []streams.Drawing) error {
 	var b strings.Builder
+	example := ""
 	for i, d := range drawings {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
 		if d.Graph.Name != "" {
-			fmt.Fprintf(&b, "%s: ", d.Graph.Name)
+			fmt.Fprintf(&b, "%s: ", printable.Name(d.Graph.Name))
 		}
 		fmt.Fprintf(&b, "%d nodes, %v\n", d.Graph.N, d.Plan)
-		printLanes(&b, d.Plan)
+		example = cmp.Or(example, printLanes(&b, d.Plan))
 	}
+	b.WriteString("\nA line per stream, and one for what the host runs: nodes, in the order in which they run")
+	if example != "" {
+		fmt.Fprintf(&b, "; %s", example)
+	}
+	b.WriteString(".\n")
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
 // printLanes prints a line per stream, in the order of issue; "7(2,5)" is node
-// 7, which waits for nodes 2 and 5.
-func printLanes(b *strings.Builder, p *streams.Plan) {
+// 7, which waits for nodes 2 and 5. It returns the first such node in words.
+func printLanes(b *strings.Builder, p *streams.Plan) (example string) {
 	waits := map[int][]string{}
 	for _, w := range p.Waits {
 		waits[w.Consumer] = append(waits[w.Consumer], fmt.Sprint(w.Producer))
@@ -203,8 +205,11 @@ func printLanes(b *strings.Builder, p *streams.Plan) {
 	lanes := make([][]string, p.NumStreams+1) // the last is the host
 	for _, v := range p.Order {
 		text := fmt.Sprint(v)
-		if waits[v] != nil {
-			text += "(" + strings.Join(waits[v], ",") + ")"
+		if list := strings.Join(waits[v], ","); list != "" {
+			text += "(" + list + ")"
+			if example == "" {
+				example = fmt.Sprintf("%s is node %d, which waits until node %s is done", text, v, strings.ReplaceAll(list, ",", " and "))
+			}
 		}
 		for _, s := range p.Streams[v] {
 			lanes[s] = append(lanes[s], text)
@@ -226,4 +231,5 @@ func printLanes(b *strings.Builder, p *streams.Plan) {
 		}
 		fmt.Fprintf(b, "  %-10s %s\n", name, strings.Join(nodes, " "))
 	}
+	return example
 }

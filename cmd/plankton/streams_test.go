@@ -62,7 +62,11 @@ func TestStreamsTable(t *testing.T) {
 2 nodes, optimal: 1 stream, 1 wait, 1 event, makespan 2
   stream 0 (device 1) 1(0)
   host       0
+
+A line per stream, and one for what the host runs: nodes, in the order in which they run; 2(0) is node 2, which waits until node 0 is done.
 `, out)
+	_, out, _ = runStreams(t, `{"n":2,"edges":[[0,1]]}`, "--policy", "single")
+	assert.True(t, strings.HasSuffix(out, "\n\nA line per stream, and one for what the host runs: nodes, in the order in which they run.\n"), out)
 }
 
 func TestStreamsSVG(t *testing.T) {

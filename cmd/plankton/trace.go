@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/planktonml/plankton/internal/atomicfile"
+	"github.com/planktonml/plankton/internal/printable"
 	"github.com/planktonml/plankton/internal/report"
 	"github.com/planktonml/plankton/internal/workload"
 	"github.com/planktonml/plankton/iterator"
@@ -31,7 +33,7 @@ const (
 func (c *traceCmd) Run(std *stdio) error {
 	rec := report.NewRecorder()
 	var shown album
-	w := watch{events: rec.Listener(), batch: shown.add}
+	w := watch{events: rec.Listener(), batch: shown.add, whole: true}
 	if c.Streams != "" {
 		if err := w.policy.UnmarshalText([]byte(c.Streams)); err != nil {
 			return usagef("--streams: %w", err)
@@ -59,16 +61,16 @@ func (c *traceCmd) Run(std *stdio) error {
 		Timeline: rec.Timeline(res.pipe.Operators()), Pictures: pictures, Dropped: rec.Dropped(),
 	}
 	tracePath, reportPath := filepath.Join(c.Out, "trace.json"), filepath.Join(c.Out, "report.html")
-	if err := writeFile(tracePath, func(w io.Writer) error { return rec.WriteTrace(w, res.pipe.Operators()) }); err != nil {
+	if err := atomicfile.Write(tracePath, func(w io.Writer) error { return rec.WriteTrace(w, res.pipe.Operators()) }); err != nil {
 		return err
 	}
-	if err := writeFile(reportPath, r.WriteHTML); err != nil {
+	if err := atomicfile.Write(reportPath, r.WriteHTML); err != nil {
 		return err
 	}
 	if err := c.print(std, res); err != nil || c.JSON {
 		return err
 	}
-	_, err = fmt.Fprintf(std.out, "open %s in a browser, and %s in https://ui.perfetto.dev or chrome://tracing\n", reportPath, tracePath)
+	_, err = fmt.Fprintf(std.out, "open %s in a browser, and %s in https://ui.perfetto.dev or chrome://tracing\n", printable.Name(reportPath), printable.Name(tracePath))
 	return err
 }
 
@@ -83,18 +85,6 @@ func writableFolder(dir string) error {
 		return err
 	}
 	return errors.Join(f.Close(), os.Remove(f.Name()))
-}
-
-func writeFile(path string, write func(io.Writer) error) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	if err := write(f); err != nil {
-		f.Close()
-		return err
-	}
-	return f.Close()
 }
 
 // album keeps samples of the first batch of a run. They are drawn afterwards, so
@@ -127,9 +117,9 @@ func (a *album) pictures(name string, p *pipeline.Pipeline) ([]report.Picture, e
 	mean, std := workload.Normalisation(name)
 	var pictures []report.Picture
 	for i, image := range a.images {
-		caption := filepath.Base(source.Describe(a.ids[i]))
+		caption := report.Caption{Name: printable.Name(filepath.Base(source.Describe(a.ids[i])))}
 		if classified {
-			caption = fmt.Sprintf("%s (%s)", report.Label(a.labels[i], source.Meta().Classes), caption)
+			caption.Label = printable.Name(report.Label(a.labels[i], source.Meta().Classes))
 		}
 		p, err := report.NewPicture(image, report.Normalisation{Mean: mean, Std: std}, caption)
 		if err != nil {

@@ -2,8 +2,11 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -20,9 +23,20 @@ func TestTraceWritesATraceAndAReport(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(out, "report.html"))
 	require.NoError(t, err)
 	require.Equal(t, 4, strings.Count(string(page), "data:image/png;base64,"), "pictures of one batch")
-	for _, want := range []string{"plankton train", "ants (", "Throughput", "output image", "float32 CHW 3×32×32"} {
+	for _, want := range []string{"plankton train", "<b>ants</b>", "Throughput", "output image", "float32 CHW 3×32×32"} {
 		require.True(t, strings.Contains(string(page), want), want)
 	}
+	// What is printed and what the page says is of the same run: 3 epochs of 24 pictures.
+	printed := regexp.MustCompile(`^train: (\d+) images/s`).FindStringSubmatch(text)
+	require.NotNil(t, printed, text)
+	shown := regexp.MustCompile(`<b>([\d\x{202f}.]+)</b><span>samples per second<`).FindStringSubmatch(string(page))
+	require.NotNil(t, shown)
+	rate, err := strconv.ParseFloat(strings.ReplaceAll(shown[1], "\u202f", ""), 64) // with decimals where it is small
+	require.NoError(t, err)
+	require.Equal(t, printed[1], fmt.Sprintf("%.0f", rate))
+	require.Contains(t, string(page), "<b>72</b><span>samples; 0 bad ones<")
+	require.NotContains(t, string(page), "Bound by decoders.image_random_crop+", "the short name is shown")
+
 	raw, err := os.ReadFile(filepath.Join(out, "trace.json"))
 	require.NoError(t, err)
 	var trace struct {

@@ -28,7 +28,7 @@ func TestABrowserShowsThePage(t *testing.T) {
 	host := streams.NewHost()
 	defer host.Close()
 	rec, p, s := runOnStreams(t, host, 200*time.Microsecond)
-	pic, err := NewPicture(Sample{DType: pipeline.Uint8, Layout: pipeline.HWC, Shape: []int{2, 1, 3}, Data: []byte{255, 0, 0, 0, 0, 255}}, Normalisation{}, "odd")
+	pic, err := NewPicture(Sample{DType: pipeline.Uint8, Layout: pipeline.HWC, Shape: []int{2, 1, 3}, Data: []byte{255, 0, 0, 0, 0, 255}}, Normalisation{}, Caption{Label: "odd", Name: "a_rather_long_name_of_a_picture_0000001.jpg"})
 	require.NoError(t, err)
 	r := Report{Title: "plankton", Settings: p.Options().String(), Made: time.Now(), Pipeline: p, Stats: s, Series: rec.Series(20), Timeline: rec.Timeline(p.Operators()), Pictures: []Picture{pic}}
 	var page bytes.Buffer
@@ -66,7 +66,7 @@ func open(t *testing.T, chromium, page string, width int) (complaints []string, 
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, chromium, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--enable-logging=stderr",
-		"--user-data-dir="+filepath.Join(dir, "profile"), fmt.Sprintf("--window-size=%d,2200", width), "--screenshot="+picture, "file://"+html)
+		"--user-data-dir="+filepath.Join(dir, "profile"), fmt.Sprintf("--window-size=%d,3200", width), "--screenshot="+picture, "file://"+html)
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, string(out))
 	for line := range strings.Lines(string(out)) {

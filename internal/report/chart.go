@@ -13,7 +13,7 @@ type chart struct {
 	Line   string // the path of the line
 	Area   string // the path of what is below it
 	Y, X   []tick
-	Mean   string // in words
+	Note   string
 	Points []point
 }
 
@@ -49,9 +49,7 @@ func newChart(title, unit string, values []float64, width time.Duration, top flo
 	y := func(v float64) float64 { return chartHeight * (1 - v/top) }
 	dx := chartWidth / float64(len(values))
 	var line strings.Builder
-	sum := 0.0
 	for i, v := range values {
-		sum += v
 		// Each part is a level, since its value is a mean.
 		fmt.Fprintf(&line, "%s%.1f,%.1f L%.1f,%.1f ", []string{"L", "M"}[b2i(i == 0)], float64(i)*dx, y(v), float64(i+1)*dx, y(v))
 		c.Points = append(c.Points, point{float64(i) * dx, dx, fmt.Sprintf("%s: %s %s", seconds(time.Duration(i)*width), number(v), unit)})
@@ -66,7 +64,6 @@ func newChart(title, unit string, values []float64, width time.Duration, top flo
 	for s := 0.0; s <= total.Seconds(); s += dt {
 		c.X = append(c.X, tick{chartWidth * s / total.Seconds(), seconds(time.Duration(s * 1e9))})
 	}
-	c.Mean = fmt.Sprintf("%s %s on average", number(sum/float64(len(values))), unit)
 	return c
 }
 

@@ -2,19 +2,20 @@ package report
 
 import (
 	"fmt"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/planktonml/plankton/pipeline"
 )
 
-// graph is the picture of a pipeline: boxes in columns, by how many operators
-// are before them, and curves between them.
+// graph is the picture of a pipeline: boxes in levels, by how many operators are before
+// them, and curves between them. Levels are columns from left to right, or where Down
+// is set, rows from top to bottom, for windows that are too narrow for columns.
 type graph struct {
+	Down          bool
 	Width, Height float64
 	Boxes         []box
 	Edges         []string // paths
-	lanes         int      // edges that run below the boxes
 }
 
 // box is an operator, an output or the consumer.
@@ -26,15 +27,21 @@ type box struct {
 	Share      float64 // of the workers' time, or of the run's on a stream, 0 to 1
 	Bar        float64 // its length
 	Tip        string
-	Out        string // what leaves it, written beside it
+	Out        string  // what leaves it, written beside it
+	OutX, OutY float64 // where
 }
 
 // OuterWidth and OuterHeight are the extents with a margin for lines at the edge.
 func (g graph) OuterWidth() float64  { return g.Width + 4 }
 func (g graph) OuterHeight() float64 { return g.Height + 4 }
 
-// OutY is the place of Out, above where the curves leave.
-func (b box) OutY() float64 { return b.H/2 - 7 }
+// MinWidth is the width below which its texts would be too small to be read.
+func (g graph) MinWidth() float64 {
+	if g.Down {
+		return legibleDown * g.OuterWidth()
+	}
+	return legible * g.OuterWidth()
+}
 
 // BarY is the place of the bar under the lines.
 func (b box) BarY() float64 { return b.H - pad }
@@ -42,95 +49,201 @@ func (b box) BarY() float64 { return b.H - pad }
 const (
 	boxWidth  = 190.0
 	columnGap = 120.0
+	levelGap  = 46.0 // between rows that are levels
+	sideGap   = 14.0 // between boxes of such a row
 	rowGap    = 22.0
 	laneGap   = 10.0
 	lineH     = 16.0
 	pad       = 12.0
+
+	// The parts of its size down to which a graph may be shrunk, the second one on small
+	// screens, which are looked at from nearby.
+	legible     = 0.8
+	legibleDown = 0.65
+
+	mostInRow = 2 // boxes, or a graph would be too wide for narrow windows again
 )
 
-// newGraph lays out a pipeline, with what its run has taken.
-func newGraph(p *pipeline.Pipeline, s pipeline.Stats) graph {
-	ops := p.Operators()
-	column := make([]int, len(ops))
-	last := 0
-	for i, o := range ops {
-		for _, in := range o.Inputs {
-			column[i] = max(column[i], column[in]+1)
-		}
-		last = max(last, column[i])
-	}
-	var g graph
-	var columns []float64 // the height that each has so far
-	place := func(col int, b box) int {
-		for len(columns) <= col {
-			columns = append(columns, 0)
-		}
-		b.W, b.X = boxWidth, float64(col)*(boxWidth+columnGap)
-		b.H = 2*pad + lineH*float64(len(b.Title)+len(b.Lines)) + 8
-		b.Bar = b.Share * (b.W - 2*pad)
-		b.Y = columns[col]
-		columns[col] += b.H + rowGap
-		g.Boxes = append(g.Boxes, b)
-		return len(g.Boxes) - 1
-	}
-	for i := range ops {
-		place(column[i], operatorBox(&ops[i], &s.Operators[i], s))
-	}
-	outputs := make([]int, 0, len(p.Outputs()))
-	for _, name := range p.Outputs() {
-		spec, _ := p.Spec(name)
-		outputs = append(outputs, place(last+1, box{Kind: "output", Title: []string{"output " + name}, Lines: []string{spec.String()}}))
-	}
-	consumer := place(last+2, consumerBox(s))
+// parts are the boxes of a graph before they have places.
+type parts struct {
+	boxes []box
+	level []int
+	links [][2]int // boxes: from, to
+}
 
-	g.Width = float64(len(columns))*(boxWidth+columnGap) - columnGap
-	for _, h := range columns {
-		g.Height = max(g.Height, h-rowGap)
-	}
-	for i := range g.Boxes { // columns are centred
-		b := &g.Boxes[i]
-		b.Y += (g.Height - (columns[int(b.X/(boxWidth+columnGap)+0.5)] - rowGap)) / 2
-	}
-	for i, o := range ops {
+func (p *parts) add(level int, b box) int {
+	b.W, b.H = boxWidth, 2*pad+lineH*float64(len(b.Title)+len(b.Lines))+8
+	b.Bar = b.Share * (b.W - 2*pad)
+	p.boxes, p.level = append(p.boxes, b), append(p.level, level)
+	return len(p.boxes) - 1
+}
+
+// newParts lists a pipeline's operators and outputs, with what its run has taken.
+func newParts(p *pipeline.Pipeline, s pipeline.Stats) *parts {
+	var all parts
+	last := 0
+	for i, o := range p.Operators() {
+		level := 0
 		for _, in := range o.Inputs {
-			g.join(in, i)
+			level = max(level, all.level[in]+1)
+			all.links = append(all.links, [2]int{in, i})
+		}
+		last = max(last, level)
+		b := operatorBox(&o, &s.Operators[i], s)
+		b.Out = perSampleBytes(s.Operators[i])
+		all.add(level, b)
+	}
+	var outputs []int
+	for i, name := range p.Outputs() {
+		spec, _ := p.Spec(name)
+		output := all.add(last+1, box{Kind: "output", Title: []string{"output " + name}, Lines: []string{spec.String()}})
+		outputs = append(outputs, output)
+		for _, maker := range p.OutputMakers()[i] {
+			all.links = append(all.links, [2]int{maker, output})
 		}
 	}
-	for i, makers := range p.OutputMakers() {
-		for _, m := range makers {
-			g.join(m, outputs[i])
-		}
-		g.join(outputs[i], consumer)
+	consumer := all.add(last+2, consumerBox(s))
+	for _, output := range outputs {
+		all.links = append(all.links, [2]int{output, consumer})
 	}
-	for i := range ops {
-		g.Boxes[i].Out = perSampleBytes(s.Operators[i])
+	return &all
+}
+
+// lay gives every box its place.
+func (p *parts) lay(down bool) graph {
+	g := graph{Down: down, Boxes: slices.Clone(p.boxes)}
+	level := p.level
+	if down {
+		level = split(level)
+	}
+	levels := make([][]*box, slices.Max(level)+1)
+	for i := range g.Boxes {
+		levels[level[i]] = append(levels[level[i]], &g.Boxes[i])
+	}
+	if down {
+		g.rows(levels)
+	} else {
+		g.columns(levels)
+	}
+	lanes := 0
+	for _, l := range p.links {
+		far := level[l[1]]-level[l[0]] > 1
+		if far {
+			lanes++
+		}
+		g.join(l[0], l[1], far, lanes)
+	}
+	if lanes > 0 {
+		beside := rowGap/2 + laneGap*float64(lanes)
+		if down {
+			g.Width += beside
+		} else {
+			g.Height += beside
+		}
 	}
 	return g
 }
 
-// join draws a curve from one box to another, below all boxes if there may be
-// some in between.
-func (g *graph) join(from, to int) {
-	a, b := &g.Boxes[from], &g.Boxes[to]
-	x1, y1, x2, y2 := a.X+a.W, a.Y+a.H/2, b.X-7, b.Y+b.H/2
-	const bend = columnGap / 2
-	if x2-x1 <= columnGap {
-		g.Edges = append(g.Edges, fmt.Sprintf("M%.1f,%.1f C%.1f,%.1f %.1f,%.1f %.1f,%.1f", x1, y1, x1+bend, y1, x2-bend, y2, x2, y2))
+// split returns levels of mostInRow boxes at most.
+func split(level []int) []int {
+	var first []int // the new level of the first box of each
+	next := 0
+	for l := range slices.Max(level) + 1 {
+		n := 0
+		for _, own := range level {
+			if own == l {
+				n++
+			}
+		}
+		first = append(first, next)
+		next += (n + mostInRow - 1) / mostInRow
+	}
+	seen := make([]int, len(first))
+	rows := make([]int, len(level))
+	for i, l := range level {
+		rows[i] = first[l] + seen[l]/mostInRow
+		seen[l]++
+	}
+	return rows
+}
+
+// columns puts levels from left to right and centres each.
+func (g *graph) columns(levels [][]*box) {
+	heights := make([]float64, len(levels))
+	for i, level := range levels {
+		for _, b := range level {
+			b.X, b.Y = float64(i)*(boxWidth+columnGap), heights[i]
+			b.OutX, b.OutY = b.W+8, b.H/2-7
+			heights[i] += b.H + rowGap
+		}
+		heights[i] -= rowGap
+		g.Height = max(g.Height, heights[i])
+	}
+	for i, level := range levels {
+		for _, b := range level {
+			b.Y += (g.Height - heights[i]) / 2
+		}
+	}
+	g.Width = float64(len(levels))*(boxWidth+columnGap) - columnGap
+}
+
+// rows puts levels from top to bottom and centres each.
+func (g *graph) rows(levels [][]*box) {
+	width := func(level []*box) float64 { return float64(len(level))*(boxWidth+sideGap) - sideGap }
+	for _, level := range levels {
+		g.Width = max(g.Width, width(level))
+	}
+	for _, level := range levels {
+		tallest := 0.0
+		for i, b := range level {
+			b.X, b.Y = (g.Width-width(level))/2+float64(i)*(boxWidth+sideGap), g.Height
+			b.OutX, b.OutY = b.W/2+8, b.H+15
+			tallest = max(tallest, b.H)
+		}
+		g.Height += tallest + levelGap
+	}
+	g.Height -= levelGap
+}
+
+// join draws a curve from one box to another, in a lane of its own beside all boxes if
+// there may be some in between.
+func (g *graph) join(from, to int, far bool, lane int) {
+	// Along is the direction in which levels follow one another, across the other one.
+	along1, across1, along2, across2, end, gap := g.ends(from, to)
+	at := func(along, across float64) string {
+		if g.Down {
+			along, across = across, along
+		}
+		return fmt.Sprintf("%.1f,%.1f", along, across)
+	}
+	curve := func(bend1, across1, bend2, across2, along2 float64) string {
+		return "C" + at(bend1, across1) + " " + at(bend2, across2) + " " + at(along2, across2)
+	}
+	path := "M" + at(along1, across1) + " "
+	if !far {
+		middle := (along1 + along2) / 2
+		g.Edges = append(g.Edges, path+curve(middle, across1, middle, across2, along2))
 		return
 	}
-	if g.lanes == 0 {
-		g.Height += rowGap / 2
+	beside := end + rowGap/2 + laneGap*float64(lane)
+	first, last := along1+gap, along2-gap
+	g.Edges = append(g.Edges, path+curve(along1+gap/2, across1, first-gap/2, beside, first)+
+		" L"+at(last, beside)+" "+curve(last+gap/2, beside, along2-gap/2, across2, along2))
+}
+
+// ends returns where a curve begins and ends, along the levels and across, where all
+// boxes end across, and the gap between levels.
+func (g *graph) ends(from, to int) (along1, across1, along2, across2, end, gap float64) {
+	a, b := &g.Boxes[from], &g.Boxes[to]
+	const head = 7 // the length of an arrow's head
+	if g.Down {
+		return a.Y + a.H, a.X + a.W/2, b.Y - head, b.X + b.W/2, g.Width, levelGap
 	}
-	g.lanes++
-	g.Height += laneGap
-	lane := g.Height
-	left, right := x1+columnGap, x2-columnGap
-	g.Edges = append(g.Edges, fmt.Sprintf("M%.1f,%.1f C%.1f,%.1f %.1f,%.1f %.1f,%.1f L%.1f,%.1f C%.1f,%.1f %.1f,%.1f %.1f,%.1f",
-		x1, y1, x1+bend, y1, left-bend, lane, left, lane, right, lane, right+bend, lane, x2-bend, y2, x2, y2))
+	return a.X + a.W, a.Y + a.H/2, b.X - head, b.Y + b.H/2, g.Height, columnGap
 }
 
 func operatorBox(o *pipeline.OperatorInfo, s *pipeline.OperatorStats, all pipeline.Stats) box {
-	b := box{Kind: "operator", Title: wrap(o.Name)}
+	b := box{Kind: "operator", Title: wrap(shortName(o.Name))}
 	if o.Reader {
 		b.Kind = "reader"
 	}
@@ -179,27 +292,4 @@ func ratio(part, whole time.Duration) float64 {
 		return 0
 	}
 	return min(1, float64(part)/float64(whole))
-}
-
-// titleWidth is how many characters of a name fit into a box.
-const titleWidth = 21
-
-// wrap breaks the name of an operator into lines that fit into a box.
-func wrap(name string) []string {
-	var lines []string
-	for i, part := range strings.Split(name, "+") {
-		if i > 0 {
-			part = "+ " + part
-		}
-		for len(part) > titleWidth {
-			cut := strings.LastIndexAny(part[:titleWidth], "_.")
-			if cut < 1 {
-				cut = titleWidth - 1
-			}
-			lines = append(lines, part[:cut+1])
-			part = part[cut+1:]
-		}
-		lines = append(lines, part)
-	}
-	return lines
 }

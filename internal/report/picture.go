@@ -21,10 +21,16 @@ type Normalisation struct {
 	Mean, Std []float64
 }
 
+// Caption is what stands under a picture.
+type Caption struct {
+	Label string // the class; empty where there are none
+	Name  string // of the file
+}
+
 // Picture is one sample of a batch.
 type Picture struct {
 	Source  template.URL // the picture as a data URI
-	Caption string
+	Caption Caption
 	Width   int
 	Height  int
 }
@@ -45,7 +51,7 @@ func Copy(t *pipeline.Tensor) Sample {
 // NewPicture draws a sample, of one or three channels in the layout HWC or CHW,
 // as the network sees it: cropped, mirrored and scaled, with the normalisation
 // undone.
-func NewPicture(t Sample, undo Normalisation, caption string) (Picture, error) {
+func NewPicture(t Sample, undo Normalisation, caption Caption) (Picture, error) {
 	shape := t.Shape
 	if len(shape) == 2 {
 		shape = []int{shape[0], shape[1], 1}

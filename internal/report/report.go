@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"math"
+	"strings"
 	"time"
 
 	"github.com/planktonml/plankton/pipeline"
@@ -38,7 +40,9 @@ type view struct {
 	*Report
 	Verdict pipeline.Verdict
 	Figures []figure
-	Graph   graph
+	Graphs  []graph // the same, in columns and in rows
+	Narrow  float64 // the width of windows up to which the second one is shown
+	Ahead   string  // how many samples were made that the loop did not get; empty for none
 	Charts  []chart
 	States  []state
 	Rows    []row
@@ -56,30 +60,79 @@ type state struct {
 
 // row is an operator in the table.
 type row struct {
-	Name                         string
+	Name, Full                   string
 	Samples, Bytes, Errors, Each string
 	Busy, Wait                   string
 	Estimated                    bool
 }
 
+// verdict is the verdict with the short name of the operator.
+func verdict(s pipeline.Stats) pipeline.Verdict {
+	v := s.Verdict()
+	if v.Operator != "" {
+		name := strings.NewReplacer(v.Operator, shortName(v.Operator))
+		v.Operator, v.Because, v.Advice = shortName(v.Operator), name.Replace(v.Because), name.Replace(v.Advice)
+	}
+	return v
+}
+
+// Of the width of a window, what is beside a graph, and the most that is left for one.
+const (
+	besideGraph = 92.0
+	widestGraph = 1148.0
+)
+
+// graphs lays the pipeline out for wide and for narrow windows.
+func (v *view) graphs() {
+	boxes := newParts(v.Pipeline, v.Stats)
+	v.Graphs = []graph{boxes.lay(false), boxes.lay(true)}
+	v.Narrow = math.Ceil(v.Graphs[0].MinWidth()) + besideGraph
+	if v.Graphs[0].MinWidth() > widestGraph {
+		v.Narrow = 1e5
+	}
+}
+
+// ahead says how many samples the reader has read beside those that the loop got: some
+// batches are always made ahead.
+func (v *view) ahead() {
+	c := v.Stats.Consumer
+	got := c.Samples
+	if v.Pipeline.Options().OnError == pipeline.Skip {
+		got += c.Bad
+	}
+	for _, o := range v.Stats.Operators {
+		if o.Reader {
+			if n := o.Samples - got; n > 0 {
+				v.Ahead = number(float64(n))
+			}
+			return
+		}
+	}
+}
+
 func newView(r *Report) *view {
 	s := r.Stats
-	v := &view{Report: r, Verdict: s.Verdict(), Graph: newGraph(r.Pipeline, s), Table: s.String()}
+	v := &view{Report: r, Verdict: verdict(s), Table: s.String()}
+	v.graphs()
+	v.ahead()
+	rate := number(s.Rate())
 	v.Figures = []figure{
-		{number(s.Rate()), "samples per second", "valid samples that the loop got, per second of the pipeline's time"},
-		{percent(s.Consumer.WaitShare()), "of its time the loop waits", "0 % is best: the data are there before they are asked for"},
-		{percent(s.Workers.BusyShare()), "of their time workers work", fmt.Sprintf("%d workers", s.Workers.Workers)},
-		{percent(s.CPUShare()), fmt.Sprintf("of %d processors busy", s.Processors), "this process alone"},
-		{percent(s.Queue.Occupancy()), "full was the queue", fmt.Sprintf("%d batches ahead at most; 100 %% is best", s.Queue.Depth)},
-		{micro(float64(r.First) / 1e3), "to the first batch", ""},
+		{rate, "samples per second", "valid samples that the loop got, per second of the pipeline's time"},
+		{percent(s.Consumer.WaitShare()), "of the loop's time spent waiting", "0 % is best: the data are there before they are asked for"},
+		{percent(s.Workers.BusyShare()), "of the workers' time spent working", fmt.Sprintf("%d workers", s.Workers.Workers)},
+		{percent(s.CPUShare()), fmt.Sprintf("of %d processors used", s.Processors), "by this process alone; others may have had the rest"},
+		{percent(s.Queue.Occupancy()), "of the queue filled", fmt.Sprintf("%d batches ahead at most; 100 %% is best", s.Queue.Depth)},
+		{micro(float64(r.First) / 1e3), "until the first batch", ""},
 		{bytesOf(float64(s.Memory.Peak)), "of buffers at most", ""},
-		{number(float64(s.Consumer.Bad)), "bad samples", "skipped or replaced"},
+		{number(float64(s.Consumer.Samples)), fmt.Sprintf("samples; %s bad ones", number(float64(s.Consumer.Bad))),
+			fmt.Sprintf("valid ones that the loop got, in %d batches; bad ones were skipped or replaced", s.Consumer.Batches)},
 	}
 	if n := len(r.Series.Samples); n > 0 {
-		v.Charts = []chart{
-			newChart("Throughput", "samples/s", r.Series.Samples, r.Series.Width, 0),
-			newChart(fmt.Sprintf("Batches ready when one was asked for, of %d", s.Queue.Depth), "ready", r.Series.Ready, r.Series.Width, float64(s.Queue.Depth)),
-		}
+		throughput := newChart("Throughput", "samples/s", r.Series.Samples, r.Series.Width, 0)
+		throughput.Note = rate + " samples/s on average"
+		queue := newChart(fmt.Sprintf("Batches ready when one was asked for, of %d", s.Queue.Depth), "ready", r.Series.Ready, r.Series.Width, float64(s.Queue.Depth))
+		queue.Note = fmt.Sprintf("%s of the queue filled on average", percent(s.Queue.Occupancy()))
+		v.Charts = []chart{throughput, queue}
 	}
 	v.states()
 	for _, o := range s.Operators {
@@ -88,7 +141,7 @@ func newView(r *Report) *view {
 			each = float64(o.Busy) / float64(o.Samples) / 1e3
 		}
 		v.Rows = append(v.Rows, row{
-			Name: o.Name, Samples: number(float64(o.Samples)), Bytes: bytesOf(float64(o.Bytes)), Errors: number(float64(o.Errors)), Each: micro(each),
+			Name: shortName(o.Name), Full: o.Name, Samples: number(float64(o.Samples)), Bytes: bytesOf(float64(o.Bytes)), Errors: number(float64(o.Errors)), Each: micro(each),
 			Busy: percent(ratio(o.Busy, s.Workers.Capacity)), Wait: percent(ratio(o.WaitGet+o.WaitMemory, s.Workers.Capacity)), Estimated: o.Timed < o.Samples,
 		})
 	}

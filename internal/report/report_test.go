@@ -8,6 +8,7 @@ import (
 	"image/color"
 	"image/png"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/planktonml/plankton/iterator"
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/streams"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -161,14 +163,14 @@ func TestPicturesUndoTheNormalisation(t *testing.T) {
 	for _, v := range []float32{0, 1, -1, 2, 0.5, 500} { // red, green and blue of two pixels
 		chw.Data = append(chw.Data, pipeline.View[uint8](bytesOfFloat(v))...)
 	}
-	p, err := NewPicture(chw, Normalisation{Mean: []float64{100, 50, 10}, Std: []float64{10, 20, 30}}, "two")
+	p, err := NewPicture(chw, Normalisation{Mean: []float64{100, 50, 10}, Std: []float64{10, 20, 30}}, Caption{})
 	require.NoError(t, err)
 	require.Equal(t, color.NRGBA{100, 30, 25, 255}, pixel(t, p, 0, 0))
 	require.Equal(t, color.NRGBA{110, 90, 255, 255}, pixel(t, p, 1, 0))
 	require.Equal(t, [2]int{2, 1}, [2]int{p.Width, p.Height})
 
 	gray := Sample{DType: pipeline.Uint8, Layout: pipeline.HWC, Shape: []int{2, 1, 1}, Data: []byte{7, 9}}
-	p, err = NewPicture(gray, Normalisation{}, "")
+	p, err = NewPicture(gray, Normalisation{}, Caption{})
 	require.NoError(t, err)
 	require.Equal(t, color.NRGBA{9, 9, 9, 255}, pixel(t, p, 0, 1))
 
@@ -177,7 +179,7 @@ func TestPicturesUndoTheNormalisation(t *testing.T) {
 		{DType: pipeline.Uint8, Shape: []int{1, 1, 2}},
 		{DType: pipeline.Int64, Shape: []int{1, 1, 1}},
 	} {
-		_, err := NewPicture(bad, Normalisation{}, "")
+		_, err := NewPicture(bad, Normalisation{}, Caption{})
 		require.Error(t, err)
 	}
 }
@@ -211,7 +213,7 @@ func TestLabels(t *testing.T) {
 
 func TestThePageNeedsNothingBesideItself(t *testing.T) {
 	rec, p, s := run(t)
-	pic, err := NewPicture(Sample{DType: pipeline.Uint8, Layout: pipeline.HWC, Shape: []int{1, 1, 3}, Data: []byte{1, 2, 3}}, Normalisation{}, "<i>odd</i>")
+	pic, err := NewPicture(Sample{DType: pipeline.Uint8, Layout: pipeline.HWC, Shape: []int{1, 1, 3}, Data: []byte{1, 2, 3}}, Normalisation{}, Caption{Label: "<i>odd</i>", Name: "<b>1.jpg"})
 	require.NoError(t, err)
 	r := Report{
 		Title: "plankton & co", Settings: p.Options().String(), Made: time.Now(), Pipeline: p, Stats: s,
@@ -256,8 +258,83 @@ func TestFigures(t *testing.T) {
 	} {
 		require.Equal(t, want, got)
 	}
-	require.Equal(t, []string{"decoders.image_", "random_crop", "+ resize"}, wrap("decoders.image_random_crop+resize"))
 	for x, want := range map[float64]float64{0: 1, 0.3: 0.5, 1: 1, 1.1: 2, 42: 50, 700: 1000} {
 		require.InDelta(t, want, niceStep(x), 1e-9)
 	}
 }
+
+func TestNamesOfOperators(t *testing.T) {
+	for full, want := range map[string]string{
+		"decoders.image_random_crop+resize+crop_mirror_normalize": "decode + crop + resize + normalize",
+		"resize+crop_mirror_normalize":                            "resize + normalize",
+		"decoders.image":                                          "decoders.image",
+		"crop_mirror_normalize":                                   "crop_mirror_normalize",
+		"one+more":                                                "one + more",
+	} {
+		require.Equal(t, want, shortName(full))
+	}
+	require.Equal(t, []string{"decode + crop", "+ resize + normalize"}, wrap("decode + crop + resize + normalize"))
+	require.Equal(t, []string{"decoders.image_", "random_crop + resize"}, wrap("decoders.image_random_crop + resize"))
+	require.Equal(t, []string{"device_crop_mirror_", "normalize/window"}, wrap("device_crop_mirror_normalize/window"))
+	for _, line := range wrap(strings.Repeat("x", 50) + " + " + strings.Repeat("a_very_long_name_", 5)) {
+		require.LessOrEqual(t, len(line), titleWidth)
+	}
+}
+
+// The page has one rate, that of all samples that the loop got, and says how many the
+// operators had beside them.
+func TestThePageHasOneRate(t *testing.T) {
+	rec, p, s := run(t)
+	r := Report{Title: "x", Pipeline: p, Stats: s, Series: rec.Series(20)}
+	v := newView(&r)
+	rate := number(s.Rate())
+	require.Equal(t, figure{rate, "samples per second", v.Figures[0].Tip}, v.Figures[0])
+	require.Equal(t, rate+" samples/s on average", v.Charts[0].Note)
+	require.Equal(t, "80", v.Figures[7].Value)
+	var b bytes.Buffer
+	require.NoError(t, r.WriteHTML(&b))
+	for _, m := range regexp.MustCompile(`([\d.\x{202f}]+) samples(?: per second|/s on average)`).FindAllStringSubmatch(b.String(), -1) {
+		require.Equal(t, rate, m[1])
+	}
+
+	s.Operators[0].Samples = 85
+	require.Equal(t, "5", newView(&Report{Pipeline: p, Stats: s}).Ahead)
+	s.Operators[0].Samples = 80
+	require.Empty(t, newView(&Report{Pipeline: p, Stats: s}).Ahead)
+}
+
+// Nothing of a graph is outside of its frame, boxes do not overlap, and one of its two
+// forms can be read in a window of any width.
+func TestGraphsFit(t *testing.T) {
+	_, small, smallStats := run(t)
+	host := streams.NewHost()
+	defer host.Close()
+	_, large, largeStats := runOnStreams(t, host, 0)
+	for name, r := range map[string]Report{"small": {Pipeline: small, Stats: smallStats}, "large": {Pipeline: large, Stats: largeStats}} {
+		v := newView(&r)
+		for _, g := range v.Graphs {
+			for i, a := range g.Boxes {
+				require.True(t, a.X >= 0 && a.Y >= 0 && a.X+a.W <= g.Width && a.Y+a.H <= g.Height, "%s: box %v in %v×%v", name, a.Title, g.Width, g.Height)
+				for _, b := range g.Boxes[:i] {
+					require.True(t, a.X+a.W <= b.X || b.X+b.W <= a.X || a.Y+a.H <= b.Y || b.Y+b.H <= a.Y, "%s: %v lies on %v", name, a.Title, b.Title)
+				}
+			}
+			for _, edge := range g.Edges {
+				for _, m := range regexp.MustCompile(`(-?[\d.]+),(-?[\d.]+)`).FindAllStringSubmatch(edge, -1) {
+					x, _ := strconv.ParseFloat(m[1], 64)
+					y, _ := strconv.ParseFloat(m[2], 64)
+					require.True(t, x >= 0 && x <= g.OuterWidth() && y >= 0 && y <= g.OuterHeight(), "%s: %s in %v×%v", name, edge, g.Width, g.Height)
+				}
+			}
+		}
+		for window := 390.0; window < 2000; window++ {
+			shown := v.Graphs[0]
+			if window <= v.Narrow {
+				shown = v.Graphs[1]
+			}
+			require.LessOrEqual(t, shown.MinWidth(), min(window-besideNarrow, widestGraph), "%s in a window of %v", name, window)
+		}
+	}
+}
+
+const besideNarrow = 90 // margins and borders: 2 × (24 + 1 + 20)

@@ -130,7 +130,7 @@ func (d *timelineDrawing) lanes() {
 		d.rows[id] = i
 		name := fmt.Sprintf("stream %d", id.stream+1)
 		if id.stream < 0 {
-			name = "host: " + d.operators[id.operator].Name
+			name = "host: " + shortName(d.operators[id.operator].Name)
 		}
 		text := fmt.Sprintf("works %s, waits %s", percent(ratio(sums[id].busy, end.Sub(begin))), percent(ratio(sums[id].wait, end.Sub(begin))))
 		d.Lanes = append(d.Lanes, lane{Y: laneHeight * float64(i), Name: name, Text: text})
@@ -181,7 +181,7 @@ func (d *timelineDrawing) draw() {
 		if w.wait > 0 {
 			d.Spans = append(d.Spans, laneSpan{x(w.from.Add(-w.wait)), y, x(w.from) - x(w.from.Add(-w.wait)), "wait", fmt.Sprintf("waits %v, %s", w.wait, batch)})
 		}
-		name := d.operators[w.work.operator].Name
+		name := shortName(d.operators[w.work.operator].Name)
 		class := fmt.Sprintf("op%d", w.work.operator%colours)
 		span := laneSpan{x(w.from), y, max(1.5, x(end)-x(w.from)), class, fmt.Sprintf("%s, %s: %v", name, batch, w.took)}
 		d.Spans = append(d.Spans, span)

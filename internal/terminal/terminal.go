@@ -41,6 +41,15 @@ func To(out io.Writer, columns int) *Line {
 // not make one in vain.
 func (l *Line) Due() bool { return l.out != nil && !time.Now().Before(l.next) }
 
+// Width returns how many characters the line has room for. One column stays free: a
+// terminal may break a line that is full.
+func (l *Line) Width() int {
+	if l.out == nil {
+		return 0
+	}
+	return l.width() - 1
+}
+
 // Set replaces the text, cut to the width of the terminal, if it is Due.
 func (l *Line) Set(text string) {
 	if !l.Due() {
@@ -48,7 +57,7 @@ func (l *Line) Set(text string) {
 	}
 	l.next = time.Now().Add(Interval)
 	l.shown = true
-	fmt.Fprintf(l.out, "\r\x1b[K%s", cut(text, l.width()-1))
+	fmt.Fprintf(l.out, "\r\x1b[K%s", cut(text, l.Width()))
 }
 
 // Clear removes the text, so that other output can take its place.

@@ -37,9 +37,13 @@ func New(c Config) (*pipeline.Pipeline, error) {
 	return pipeline.New(c.Options, func(g *pipeline.Graph) {
 		var img, label pipeline.Value
 		if c.Name == "mnist" {
+			if err := missing(c.Data, mnistImages, mnistLabels); err != nil {
+				g.Fail("workload mnist", err)
+				return
+			}
 			img, label = readers.IDX(g, readers.IDXOptions{
-				Images:    firstOf(c.Data, "train-images-idx3-ubyte.gz", "train-images-idx3-ubyte"),
-				Labels:    firstOf(c.Data, "train-labels-idx1-ubyte.gz", "train-labels-idx1-ubyte"),
+				Images:    firstOf(c.Data, mnistImages),
+				Labels:    firstOf(c.Data, mnistLabels),
 				NumShards: c.World, ShardID: c.Rank, Shuffle: c.Shuffle,
 			})
 		} else {
@@ -103,14 +107,27 @@ func Normalisation(name string) (mean, std []float64) {
 // mnistStd makes pixels of 0 … 255 to 0 … 1.
 var mnistStd = []float64{255}
 
-// firstOf returns the path of the first of the files that exists in dir, or of
-// the first one.
-func firstOf(dir string, names ...string) string {
+// The files of MNIST, as they are or with ".gz" behind their names.
+const (
+	mnistImages = "train-images-idx3-ubyte"
+	mnistLabels = "train-labels-idx1-ubyte"
+)
+
+// missing says which files are not in dir, compressed or not.
+func missing(dir string, names ...string) error {
 	for _, name := range names {
-		path := filepath.Join(dir, name)
-		if _, err := os.Stat(path); err == nil {
-			return path
+		if _, err := os.Stat(firstOf(dir, name)); err != nil {
+			return fmt.Errorf("the folder %s has no file %s or %s.gz; give the folder of the IDX files of MNIST", dir, name, name)
 		}
 	}
-	return filepath.Join(dir, names[0])
+	return nil
+}
+
+// firstOf returns the path of a file in dir, of the compressed one where there is one.
+func firstOf(dir, name string) string {
+	path := filepath.Join(dir, name)
+	if _, err := os.Stat(path + ".gz"); err == nil {
+		return path + ".gz"
+	}
+	return path
 }
