@@ -1,6 +1,7 @@
 package ops_test
 
 import (
+	"context"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -247,4 +248,46 @@ func graphFuncs(t *testing.T, dirs ...string) (names []string) {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// A function or a reader that returns early, without its output, fails the sample and is
+// named; so is one that made another shape, not the operator behind it.
+func TestForgottenOutputsAreNamed(t *testing.T) {
+	spec := []pipeline.Spec{{DType: pipeline.Float32, Shape: []int{2}}}
+	put := func(i int64, n int, out *pipeline.Tensor) error {
+		if i%5 == 3 && n == 0 {
+			return nil
+		}
+		_, _ = out.Resize(max(n, 2)) // whose error is dropped
+		return nil
+	}
+	for n, want := range map[int]string{0: "output 0 was not written; call Resize and fill it, or return an error", 3: "output 0: shape [3], the output was declared [2]"} {
+		for name, define := range map[string]func(g *pipeline.Graph) pipeline.Value{
+			"jitter": func(g *pipeline.Graph) pipeline.Value {
+				v := readers.Slices(g, readers.SlicesOptions{}, readers.Rows(make([]int32, 20)))
+				return ops.Func(g, ops.FuncOptions{Name: "jitter", Outputs: spec}, func(c *pipeline.Sample, _, out []*pipeline.Tensor) error {
+					return put(c.Index(), n, out[0])
+				}, v...)[0]
+			},
+			"table": func(g *pipeline.Graph) pipeline.Value {
+				return readers.External(g, readers.ExternalOptions{Name: "table", Len: 20, Outputs: spec, Read: func(_ context.Context, i int64, out []*pipeline.Tensor) error {
+					return put(i, n, out[0])
+				}})[0]
+			},
+		} {
+			for _, cast := range []bool{false, true} {
+				_, err := epoch(t, pipeline.Options{BatchSize: 4, Workers: 2}, func(g *pipeline.Graph) {
+					v := define(g)
+					if cast {
+						v = ops.Cast(g, ops.Cast(g, v, pipeline.Float64), pipeline.Float32)
+					}
+					g.Output("x", v)
+				})
+				var bad *pipeline.SampleError
+				require.ErrorAs(t, err, &bad)
+				require.Equal(t, name, bad.Op)
+				require.EqualError(t, bad.Err, want)
+			}
+		}
+	}
 }
