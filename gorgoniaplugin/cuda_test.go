@@ -177,10 +177,7 @@ func TestMachineIsClosedBeforeTheFeed(t *testing.T) {
 		break
 	}
 	closeMachine(t, vm)
-	for b, err := range f.Epoch(t.Context()) {
-		require.Nil(t, b)
-		require.ErrorIs(t, err, gorgoniaplugin.ErrMachineClosed)
-	}
+	require.ErrorIs(t, firstError(f), gorgoniaplugin.ErrMachineClosed)
 	require.Error(t, f.Attach(vm))
 	require.Contains(t, drv.Report(), "a context ends with")
 	require.ErrorIs(t, f.Close(), gorgoniaplugin.ErrMachineClosed)
@@ -250,10 +247,7 @@ func TestMemoryOfTheGPURunsOut(t *testing.T) {
 	gorgonia.Must(gorgonia.Mul(f.Node("x"), input(g, "w", tensor.Float32, features, 1)))
 	vm := machine(t, g)
 	require.NoError(t, f.Attach(vm))
-	var last error
-	for _, last = range f.Epoch(t.Context()) {
-		require.Error(t, last)
-	}
+	last := firstError(f)
 	var e *cuda.MemoryError
 	require.ErrorAs(t, last, &e)
 	require.Positive(t, e.Asked)
@@ -278,16 +272,16 @@ func TestWhatCannotBeOnTheGPU(t *testing.T) {
 	require.NoError(t, d.Close())
 
 	unattached := gpuLoader(t, 1, uploaded(8, 1))
-	for _, err := range unattached.Epoch(t.Context()) {
-		require.ErrorIs(t, err, gorgoniaplugin.ErrNotAttached)
-	}
+	_, err = unattached.Next(t.Context())
+	require.ErrorIs(t, err, gorgoniaplugin.ErrNotAttached)
 	other, _, _, _ := attached(t, gpuLoader(t, 1, uploaded(8, 1)))
 	require.ErrorContains(t, other.Attach(vm), "in the memory of another machine")
 	again, err := gorgoniaplugin.Bind(onGPU, map[string]*gorgonia.Node{"x": other.Node("x")})
 	require.NoError(t, err)
 	g := gorgonia.NewGraph()
 	layer(input(g, "in", tensor.Float32, 4, features))
-	require.ErrorIs(t, again.Attach(machine(t, g)), gorgoniaplugin.ErrBusy)
+	require.ErrorIs(t, again.Attach(machine(t, g)), gorgoniaplugin.ErrOtherGraph)
+	require.ErrorIs(t, again.Attach(machine(t, other.Node("x").Graph())), gorgoniaplugin.ErrBusy)
 	lisp := gorgonia.NewLispMachine(gorgonia.NewGraph())
 	require.ErrorContains(t, again.Attach(lisp), "*gorgonia.lispMachine that does nothing on the GPU")
 }

@@ -89,9 +89,6 @@ func (f *Feed) Attach(vm gorgonia.VM) error {
 	if !masked && f.loader.Uneven() {
 		return f.unmasked("batches of this loader may have rows without a sample")
 	}
-	if err := f.checkGraph(vm); err != nil {
-		return err
-	}
 	placements, err := f.machine.attach(f, vm)
 	if err != nil {
 		return err

@@ -25,6 +25,9 @@ func Device() streams.Device { return nil }
 type machine struct{ tape tape }
 
 func (m *machine) attach(f *Feed, vm gorgonia.VM) ([]Placement, error) {
+	if err := f.checkGraph(vm); err != nil {
+		return nil, err
+	}
 	m.tape = tapeOf(vm)
 	var all []Placement
 	for _, in := range f.inputs {

@@ -33,6 +33,9 @@ func (m *machine) attach(f *Feed, vm gorgonia.VM) ([]Placement, error) {
 		}
 	}
 	if !f.onDevice() {
+		if err := f.checkGraph(vm); err != nil {
+			return nil, err
+		}
 		return f.place(c, on), nil
 	}
 	if !on {
@@ -40,6 +43,9 @@ func (m *machine) attach(f *Feed, vm gorgonia.VM) ([]Placement, error) {
 	}
 	if m.vm != nil && any(m.vm) != any(c) {
 		return nil, errors.New("gorgoniaplugin: the feed's batches are in the memory of another machine: close the feed, and make a loader and a feed for this one")
+	}
+	if err := f.checkGraph(vm); err != nil {
+		return nil, err
 	}
 	if m.vm == nil {
 		d := f.loader.Pipelines()[0].Options().Device.(*device)
