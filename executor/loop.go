@@ -98,14 +98,24 @@ func (x *Executor) Loop(ctx context.Context, o LoopOptions) (*Loop, error) {
 		l.free = append(l.free, o.Slots-1-i)
 	}
 	st.loop, st.helpers = l, x.opts.Workers
+	if x.rows != nil {
+		if err := x.rows.begin(o.Slots); err != nil {
+			st.close()
+			return nil, err
+		}
+	}
 	st.begin(ctx, o.In, o.Rendezvous)
 	l.arm()
 	l.stop = st.watch(ctx)
 	if err := x.activate(st); err != nil {
 		l.stop()
 		st.release(o.Rendezvous == nil)
+		l.endRows()
 		st.close()
 		return nil, err
+	}
+	if x.rows != nil {
+		x.rows.Resume()
 	}
 	l.start()
 	return l, nil
@@ -216,6 +226,7 @@ func (l *Loop) Close() {
 	l.mu.Unlock()
 	st, x := l.st, l.st.x
 	st.abort(0, ErrClosed)
+	l.endRows()
 	x.mu.Lock()
 	for st.inflight.Load() > 0 {
 		st.moved.Wait()
@@ -235,6 +246,13 @@ func (l *Loop) Close() {
 	delete(x.active, st)
 	x.inactive.Broadcast()
 	x.mu.Unlock()
+}
+
+// endRows ends the calls whose rows are not made.
+func (l *Loop) endRows() {
+	if rows := l.st.x.rows; rows != nil {
+		rows.end(ErrClosed)
+	}
 }
 
 // Index returns the number of the iteration.

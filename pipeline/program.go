@@ -11,6 +11,7 @@ import (
 // nodeKernels are what the nodes of a pipeline's program run.
 type nodeKernels struct {
 	region executor.KernelFunc
+	rows   *executor.Rows
 	op     func(i int) (executor.KernelFunc, error) // of operator i for whole batches
 	end    executor.KernelFunc
 
@@ -41,7 +42,7 @@ func (p *Pipeline) compile(k *nodeKernels) (*executor.Program, error) {
 	}
 	read := p.readOfRegion()
 	region := g.Add(regionNode, executor.Op{
-		Run: k.region, Outputs: 1 + len(read), Async: true, Order: executor.InOrder,
+		Run: k.region, Outputs: 1 + len(read), Async: true, Order: executor.InOrder, Rows: k.rows,
 	}, takes("host slot", k.takeHost)...)
 	batch := region.Out(0)
 	if len(p.batchOps) > 0 {
