@@ -89,6 +89,12 @@ func (c *compiler) addItems(o CompileOptions) error {
 			fr.counts = append(fr.counts, uint32(waits))
 		}
 		fr.slots += int(it.numIn)
+		if n.op.Rows != nil {
+			if p.rows != nil || c.frameOf[n.id] != 0 {
+				return &GraphError{Node: n.name, Reason: "has Rows, which one node of a graph may have, in the root frame"}
+			}
+			p.rows = n.op.Rows
+		}
 		p.async = p.async || it.flags&(nodeAsync|nodeStream) != 0
 		p.expensive = p.expensive || it.mayBeShared()
 		p.attrs = append(p.attrs, inferAttrs(n, c.consumers, o.ForceDeviceCompatible)...)

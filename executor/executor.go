@@ -14,9 +14,9 @@ import (
 // Options configures an Executor. The zero value is ready to use.
 type Options struct {
 	// Workers is the number of goroutines that run the expensive nodes of one
-	// step at the same time, the caller of Run included. Default GOMAXPROCS; 1
-	// runs everything on the goroutines that call. The others are started when
-	// they are first needed and live until Close.
+	// step at the same time, the caller of Run included, and of those that make rows
+	// (Rows). Default GOMAXPROCS; 1 runs everything but rows on the goroutines that
+	// call. The others are started when they are first needed and live until Close.
 	Workers int
 
 	// Concurrency limits how many operators run at once. Default no limit.
@@ -67,6 +67,7 @@ type Executor struct {
 	mu       leafMutex
 	work     sync.Cond // busy or closing changed
 	busy     []*step   // steps with shared nodes, some perhaps taken meanwhile
+	numbers  []int     // of workers for rows that no goroutine has
 	idle     int       // goroutines that wait for work and have not been called
 	started  int       // goroutines of the pool
 	closing  bool
@@ -75,6 +76,7 @@ type Executor struct {
 	active   map[*step]handle
 	inactive sync.Cond // active changed
 
+	rows  *RowPool // nil for a program without rows
 	pool  sync.WaitGroup
 	async sync.WaitGroup // RunAsync
 }
@@ -92,6 +94,9 @@ func New(p *Program, o Options) (*Executor, error) {
 	}
 	x := &Executor{prog: p, opts: o, costs: newCosts(len(p.items)), active: make(map[*step]handle)}
 	x.work.L, x.inactive.L = &x.mu, &x.mu
+	if p.rows != nil {
+		x.rows = newRowPool(x, p.rows)
+	}
 	for i := range p.items {
 		x.maxOuts = max(x.maxOuts, int(p.items[i].outs))
 	}
@@ -123,6 +128,9 @@ type Args struct {
 func (x *Executor) Run(ctx context.Context, a Args) (err error) {
 	if err := context.Cause(ctx); err != nil {
 		return err
+	}
+	if x.rows != nil {
+		return errNoRun
 	}
 	if err := x.checkArgs(a.In, a.Out); err != nil {
 		return err
@@ -212,6 +220,9 @@ func (x *Executor) Close() error {
 	}
 	x.work.Broadcast()
 	x.mu.Unlock()
+	if x.rows != nil {
+		x.rows.close()
+	}
 	x.pool.Wait()
 	x.async.Wait()
 	for _, st := range x.steps {

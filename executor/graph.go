@@ -116,6 +116,9 @@ type Op struct {
 	// likes to see them on one stream, which keeps their workspace.
 	Command int
 
+	// Rows is the work of a node that is done row by row; see there.
+	Rows *Rows
+
 	// After lists nodes that must be finished before this one: control edges.
 	After []*Node
 }
@@ -132,6 +135,11 @@ func (g *Graph) Add(name string, op Op, in ...Output) *Node {
 		g.fail(n.name, "Op.Order is %d and Op.Backend %d, expected the constants", op.Order, op.Backend)
 	case op.Outputs < 0 || op.Outputs > maxOutputs:
 		g.fail(n.name, "has %d outputs, expected 0 to %d", op.Outputs, maxOutputs)
+	}
+	if op.Rows != nil {
+		if err := op.Rows.check(&op); err != nil {
+			g.fail(n.name, "%v", err)
+		}
 	}
 	for _, i := range op.HostOutputs {
 		if i < 0 || i >= op.Outputs {

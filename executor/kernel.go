@@ -45,6 +45,7 @@ type Call struct {
 	state atomic.Uint32 // callStarting, callParked, callDone
 	stops bool          // it has failed, and that has to stop the step
 	gated bool          // holds the gate of its backend
+	armed int64         // of a node with rows: its place among those armed, from 1; 0 while it is not
 
 	streamCall // of a node with a stream
 }
@@ -135,6 +136,9 @@ func (c *Call) Done(err error) {
 	// goroutine that runs it goes on from there.
 	if err != nil && c.state.Load() != callDone {
 		c.noteFailure(err)
+	}
+	if c.armed > 0 {
+		c.st.x.rows.forget(c)
 	}
 	switch c.state.Swap(callDone) {
 	case callParked:

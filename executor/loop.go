@@ -98,6 +98,12 @@ func (x *Executor) Loop(ctx context.Context, o LoopOptions) (*Loop, error) {
 		l.free = append(l.free, o.Slots-1-i)
 	}
 	st.loop, st.helpers = l, x.opts.Workers
+	if x.rows != nil {
+		if err := x.rows.begin(o.Slots); err != nil {
+			st.close()
+			return nil, err
+		}
+	}
 	st.life.settled = l.settled
 	l.run = st.begin(ctx, o.In, o.Rendezvous)
 	l.arm()
@@ -106,8 +112,12 @@ func (x *Executor) Loop(ctx context.Context, o LoopOptions) (*Loop, error) {
 		l.stop()
 		l.run.end(err)
 		st.over(o.Rendezvous == nil)
+		l.endRows()
 		st.close()
 		return nil, err
+	}
+	if x.rows != nil {
+		x.rows.Resume()
 	}
 	l.start()
 	return l, nil
@@ -216,6 +226,7 @@ func (l *Loop) Close() {
 	l.mu.Unlock()
 	st, x := l.st, l.st.x
 	l.run.end(ErrClosed)
+	l.endRows()
 	x.mu.Lock()
 	for st.inflight.Load() > 0 {
 		st.moved.Wait()
@@ -236,6 +247,13 @@ func (l *Loop) Close() {
 	delete(x.active, st)
 	x.inactive.Broadcast()
 	x.mu.Unlock()
+}
+
+// endRows ends the calls whose rows are not made.
+func (l *Loop) endRows() {
+	if rows := l.st.x.rows; rows != nil {
+		rows.end(ErrClosed)
+	}
 }
 
 // Index returns the number of the iteration.

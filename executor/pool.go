@@ -49,14 +49,36 @@ func (x *Executor) offer(st *step) {
 		st.listed = true
 		x.busy = append(x.busy, st)
 	}
+	x.summon(x.started < st.helpers+x.rowWorkers())
+}
+
+// summon has a goroutine of the pool look for work: one that is idle, or if more may
+// be started a new one. x.mu is held.
+func (x *Executor) summon(more bool) {
 	switch {
 	case x.idle > 0:
-		x.idle-- // here, so that the next offer is not made to the same goroutine
+		x.idle-- // here, so that the next call is not made to the same goroutine
 		x.work.Signal()
-	case x.started < st.helpers:
+	case more:
 		x.started++
 		x.pool.Go(x.help)
 	}
+}
+
+// rowWorkers returns how many goroutines may be busy with rows.
+func (x *Executor) rowWorkers() int {
+	if x.rows == nil {
+		return 0
+	}
+	return x.rows.workers
+}
+
+// lend gives the number of a worker that makes rows to a goroutine of the pool.
+func (x *Executor) lend(worker int) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.numbers = append(x.numbers, worker)
+	x.summon(true)
 }
 
 // help is a goroutine of the pool.
@@ -70,13 +92,21 @@ func (x *Executor) help() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for {
-		for len(x.busy) == 0 {
-			if x.closing && len(x.active) == 0 {
+		for len(x.busy) == 0 && len(x.numbers) == 0 {
+			// More than Workers that rest are left over from a burst of lent numbers.
+			if x.closing && len(x.active) == 0 || x.idle >= x.opts.Workers {
+				x.started--
 				regular = true
 				return
 			}
 			x.idle++
 			x.work.Wait()
+		}
+		if n := len(x.numbers) - 1; n >= 0 {
+			worker := x.numbers[n]
+			x.numbers = x.numbers[:n]
+			x.makeRows(worker)
+			continue
 		}
 		st := x.busy[0]
 		copy(x.busy, x.busy[1:])
@@ -89,6 +119,14 @@ func (x *Executor) help() {
 			x.runShared(st, t)
 		}
 	}
+}
+
+// makeRows makes rows with a worker's number for as long as this goroutine may have
+// it. x.mu is held, and not while it does.
+func (x *Executor) makeRows(worker int) {
+	x.mu.Unlock()
+	defer x.mu.Lock()
+	x.rows.work(worker)
 }
 
 // takeShared takes the oldest piece of shared work. x.mu is held.

@@ -29,6 +29,7 @@ type Program struct {
 	transfers bool // it has Send or Recv nodes
 	async     bool // it has nodes that are finished by somebody else
 	expensive bool
+	rows      *Rows // of the node that has them, or nil
 
 	closers []io.Closer // kernels, in the order in which they were made
 	taken   atomic.Bool // an Executor owns the program

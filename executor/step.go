@@ -137,7 +137,7 @@ func (st *step) newCall(item *nodeItem, t tagged) *Call {
 		c = &Call{st: st, own: make([]Value, st.x.maxOuts+1)}
 	}
 	st.mu.Unlock()
-	c.item, c.iter, c.dead, c.stops, c.err = item, t.iter, t.dead, false, nil
+	c.item, c.iter, c.dead, c.stops, c.err, c.armed = item, t.iter, t.dead, false, nil, 0
 	clear(c.issued)
 	c.issued, c.held = c.issued[:0], c.held[:0]
 	c.gated = st.gates != nil && item.kind == kindKernel && item.flags&nodeUngated == 0

@@ -75,7 +75,7 @@ func newPinner(cpus [][]int) *pinner {
 	return &pinner{cpus: cpus, results: make(chan error, len(cpus))}
 }
 
-// pin is region.Config.Start.
+// pin is executor.Rows.Start.
 func (p *pinner) pin(worker int) (unpin func()) {
 	unpin, err := affinity.Pin(p.cpus[worker])
 	select {

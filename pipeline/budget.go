@@ -384,7 +384,7 @@ func (a *arbiter) revoke(sample int64) (any bool) {
 			if settled {
 				c.batch.settled[row], c.done = false, false
 				a.again[at] = true
-				a.r.engine.Again(c.batch.seq, row)
+				a.r.rows.Again(c.node, row)
 			}
 		}
 	}

@@ -26,8 +26,7 @@ func (r *Runner) end() {
 	go func() {
 		defer close(e.over)
 		defer func() { e.panicked = recover() }()
-		defer loop.Close()
-		r.region.quiet(context.Background())
+		loop.Close()
 		r.region.abandon()
 	}()
 }

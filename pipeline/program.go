@@ -11,6 +11,7 @@ import (
 // nodeKernels are what the nodes of a pipeline's program run.
 type nodeKernels struct {
 	region executor.KernelFunc
+	rows   *executor.Rows
 	op     func(i int) (executor.KernelFunc, error) // of operator i for whole batches
 	end    executor.KernelFunc
 
@@ -50,7 +51,7 @@ func (p *Pipeline) compile(k *nodeKernels) (*executor.Program, error) {
 		}).Out(0))
 	}
 	region := g.Add(regionNode, executor.Op{
-		Run: k.region, Outputs: 1 + len(read), Async: true, Order: executor.InOrder,
+		Run: k.region, Outputs: 1 + len(read), Async: true, Order: executor.InOrder, Rows: k.rows,
 	}, begin...)
 	batch := region.Out(0)
 	if len(p.batchOps) > 0 {

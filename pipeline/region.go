@@ -4,13 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/planktonml/plankton/executor"
-	"github.com/planktonml/plankton/internal/region"
 )
 
 // hostRegion is the sample region of a pipeline: all its per-sample operators,
@@ -25,9 +22,10 @@ type hostRegion struct {
 	arbiter *arbiter // nil without a memory budget
 	aheads  []*readAhead
 
-	engine   *region.Engine // nil before the first start
-	running  atomic.Bool    // the engine is there
-	batches  []*Batch       // by slot of the loop; nil where Autotune has not needed it yet
+	rows     *executor.RowPool
+	pins     *pinner     // nil without Options.SetAffinity
+	running  atomic.Bool // it has been started
+	batches  []*Batch    // by slot of the loop; nil where Autotune has not needed it yet
 	consumer consumer
 
 	batchCounts []batchCounts // by operator for whole batches
@@ -38,9 +36,6 @@ type hostRegion struct {
 	feed  Feed
 	mixed MixFeed // the feed, if the first reader is a mix
 	calls []call  // of the batches in flight, by batch modulo slots
-
-	arming sync.Mutex // between begin, in whatever goroutine makes room for a batch, and abandon
-	over   bool       // the run was abandoned; under arming
 
 	uses [parts][]*memoryUse // by part and slab, those of batches by slot; none without Options.EnableMemoryStats
 
@@ -91,20 +86,23 @@ func newHostRegion(p *Pipeline) (*hostRegion, error) {
 			return nil, err
 		}
 	}
+	if p.cpus != nil {
+		r.pins = newPinner(p.cpus)
+	}
 	p.latest.Store(r)
 	return r, nil
 }
 
 // start readies the region for a run from batch 0 of feed.
 func (r *hostRegion) start(ctx context.Context, feed Feed) (err error) {
-	r.ctx, r.feed, r.over = ctx, feed, false
+	r.ctx, r.feed = ctx, feed
 	if first := r.p.readers[0]; first.Sources != nil {
 		var ok bool
 		if r.mixed, ok = feed.(MixFeed); !ok {
 			return fmt.Errorf("pipeline: reader %q is a mix and needs a MixFeed, not %T", first.Name, feed)
 		}
 	}
-	if r.engine == nil {
+	if r.batches == nil {
 		slots := r.p.slots()
 		r.batches = make([]*Batch, slots)
 		for i := range r.p.opt.PrefetchDepth + 1 {
@@ -122,48 +120,51 @@ func (r *hostRegion) start(ctx context.Context, feed Feed) (err error) {
 		for i := range r.plans {
 			r.plans[i] = make([][]int64, len(r.p.readers))
 		}
-		c := region.Config{
-			Workers: len(r.workers), Slots: slots, Rows: r.p.opt.BatchSize, Grain: r.p.grain,
-			Run: r.row, Ran: r.ran, Finish: r.finish, Lost: r.lost,
-		}
-		if r.p.opt.Events.WorkerWaited != nil {
-			c.Waited = r.waited
-		}
-		var pins *pinner
-		if r.p.cpus != nil {
-			pins = newPinner(r.p.cpus)
-			c.Start = pins.pin
-		}
-		r.engine = region.New(c)
-		if pins != nil {
-			if err := pins.wait(); err != nil {
-				r.engine.Close()
-				r.engine = nil
-				r.freeBatches()
-				return err
-			}
-		}
-		r.engine.SetWorkers(r.p.opt.Workers)
-		r.running.Store(true)
 	}
 	r.startSlots()
 	r.turn = &turn{}
 	for _, a := range r.aheads {
 		a.start(ctx)
 	}
-	r.resume()
+	r.goOn()
 	return nil
 }
 
-// resume lets the workers go on; the processor time counts from now on.
+// rowWork returns what the executor's workers do for the region's node.
+func (r *hostRegion) rowWork() *executor.Rows {
+	w := &executor.Rows{N: r.p.opt.BatchSize, Grain: r.p.grain, Row: r.row, Ran: r.ran, Finish: r.finish, Lost: r.lost}
+	if r.p.opt.Events.WorkerWaited != nil {
+		w.Waited = r.waited
+	}
+	if r.pins != nil {
+		w.Start = r.pins.pin
+	}
+	return w
+}
+
+// started is called when the workers have been started, once.
+func (r *hostRegion) started() error {
+	if !r.running.CompareAndSwap(false, true) || r.pins == nil {
+		return nil
+	}
+	return r.pins.wait()
+}
+
+// resume lets the workers go on.
 func (r *hostRegion) resume() {
+	r.goOn()
+	r.rows.Resume()
+}
+
+// goOn readies what is around the workers to go on; the processor time counts from now
+// on.
+func (r *hostRegion) goOn() {
 	if r.arbiter != nil {
 		r.arbiter.resume()
 	}
 	for _, a := range r.aheads {
 		a.park(false)
 	}
-	r.engine.Resume()
 	r.consumer.resumed()
 }
 
@@ -175,13 +176,13 @@ func (r *hostRegion) pause() {
 	for _, a := range r.aheads {
 		a.park(true)
 	}
-	r.engine.Pause()
+	r.rows.Pause()
 	r.consumer.parked()
 }
 
 // quiet waits for the workers that were paused, or for the end of ctx.
 func (r *hostRegion) quiet(ctx context.Context) {
-	r.engine.Quiet(ctx)
+	r.rows.Quiet(ctx)
 	r.consumer.parked()
 }
 
@@ -208,14 +209,6 @@ func (r *hostRegion) begin(ctx context.Context, c *executor.Call) error {
 	b.begin(seq, epoch, step)
 	r.plan(b)
 	b.tell(r.p.opt.Events.BatchBegun)
-	r.arming.Lock()
-	defer r.arming.Unlock()
-	if r.over {
-		if r.batches[b.slot] == nil {
-			b.free()
-		}
-		return errAbandoned
-	}
 	if r.arbiter != nil {
 		r.arbiter.armed(ctx, call{node: c, batch: b})
 	} else {
@@ -226,7 +219,9 @@ func (r *hostRegion) begin(ctx context.Context, c *executor.Call) error {
 	for _, a := range r.aheads {
 		a.begin(seq, r.plans[b.slot][a.reader])
 	}
-	r.engine.Arm()
+	if !c.Arm() {
+		return executor.ErrClosed
+	}
 	return nil
 }
 
@@ -266,16 +261,26 @@ func (r *hostRegion) plan(b *Batch) {
 func (r *hostRegion) call(seq int64) *call { return &r.calls[seq%int64(len(r.calls))] }
 
 // finish is called by the worker that made the last row of a batch.
-func (r *hostRegion) finish(seq int64) {
-	if a := r.arbiter; a != nil {
-		a.finished(seq)
-		for c, ok := a.pop(); ok; c, ok = a.pop() {
-			r.complete(c)
-		}
+func (r *hostRegion) finish(node *executor.Call) {
+	seq := node.Root()
+	if r.arbiter != nil {
+		r.arbiter.finished(seq)
+		r.completeAll()
 		return
 	}
 	c := *r.call(seq)
 	*r.call(seq) = call{}
+	r.complete(c)
+}
+
+// completeAll completes the batches that the arbiter lets go, also those behind one
+// whose operator for whole batches ends this goroutine.
+func (r *hostRegion) completeAll() {
+	c, ok := r.arbiter.pop()
+	if !ok {
+		return
+	}
+	defer r.completeAll()
 	r.complete(c)
 }
 
@@ -296,22 +301,12 @@ func (r *hostRegion) deliver(res executor.Result) *Batch {
 	return b
 }
 
-// abandon ends what is unfinished. The engine is quiet, and stays so.
+// abandon gives up what is left of a run whose loop is closed.
 func (r *hostRegion) abandon() {
 	for _, a := range r.aheads {
 		a.stop()
 	}
-	r.arming.Lock()
-	r.over = true
-	r.engine.Reset()
-	calls := slices.Clone(r.calls)
 	clear(r.calls)
-	r.arming.Unlock()
-	for _, c := range calls {
-		if c.node != nil {
-			c.node.Done(errAbandoned)
-		}
-	}
 	r.restartSequences()
 	if r.arbiter != nil {
 		r.arbiter.reset()
@@ -330,9 +325,6 @@ func (r *hostRegion) restartSequences() {
 func (r *hostRegion) close() {
 	for _, a := range r.aheads {
 		a.stop()
-	}
-	if r.engine != nil {
-		r.engine.Close()
 	}
 	r.freeBatches()
 	for _, w := range r.workers {
@@ -356,10 +348,10 @@ func (r *hostRegion) freeBatches() {
 }
 
 // row makes one row; it runs on a worker.
-func (r *hostRegion) row(worker int, seq int64, row int) {
-	w, b := r.workers[worker], r.call(seq).batch
+func (r *hostRegion) row(worker int, c *executor.Call, row int) {
+	w, b := r.workers[worker], r.batches[c.Slot()]
 	for _, a := range r.aheads {
-		a.row(seq, row)
+		a.row(b.seq, row)
 	}
 	plan := r.plans[b.slot]
 	if row >= len(plan[0]) {
@@ -367,7 +359,7 @@ func (r *hostRegion) row(worker int, seq int64, row int) {
 		return
 	}
 	if r.arbiter != nil && !r.arbiter.begin(w, b, row) {
-		r.engine.Again(b.seq, row)
+		r.rows.Again(c, row)
 		return
 	}
 	w.warned = w.warned[:0]
@@ -397,7 +389,7 @@ func (r *hostRegion) unsettled(w *worker, b *Batch, row int, good bool) bool {
 	}
 	switch r.arbiter.end(w, b, row, good) {
 	case gaveUp:
-		r.engine.Again(b.seq, row)
+		r.rows.Again(r.call(b.seq).node, row)
 	case abandoned:
 		r.void(b, row)
 	default:
@@ -410,8 +402,8 @@ func (r *hostRegion) unsettled(w *worker, b *Batch, row int, good bool) bool {
 func (r *hostRegion) ran(worker int) { r.workers[worker].rec.show() }
 
 // lost is called for a row whose operator ended the worker's goroutine.
-func (r *hostRegion) lost(worker int, seq int64, row int) {
-	w, b := r.workers[worker], r.call(seq).batch
+func (r *hostRegion) lost(worker int, c *executor.Call, row int) {
+	w, b := r.workers[worker], r.batches[c.Slot()]
 	if w.rec.timing {
 		w.rec.done(nil, errGoexit)
 	}

@@ -101,7 +101,7 @@ func (p *Pipeline) newRunner(feed Feed) (*Runner, error) {
 func (r *Runner) compile() error {
 	h := r.region
 	program, err := r.p.compile(&nodeKernels{
-		region: h.begin, op: h.batchKernel, end: h.endBatch,
+		region: h.begin, rows: h.rowWork(), op: h.batchKernel, end: h.endBatch,
 		takeHost: h.takeHost, freeHost: h.freeHost, takeDevice: h.takeDevice,
 		takeTurn: h.takeTurn, passTurn: h.passTurn,
 	})
@@ -109,15 +109,16 @@ func (r *Runner) compile() error {
 		return err
 	}
 	o := r.p.opt
-	workers := 1 // the region has its own
-	if len(r.p.batchOps) > 0 {
-		workers = o.Workers
-	}
 	r.exec, err = executor.New(program, executor.Options{
-		Workers: workers, Concurrency: o.Concurrency,
+		Workers: len(h.workers), Concurrency: o.Concurrency,
 		Device: r.region.watch.device(o.Device), StreamPolicy: o.StreamPolicy, StreamBudget: o.StreamBudget,
 	})
-	return err
+	if err != nil {
+		return err
+	}
+	h.rows = r.exec.Rows()
+	h.rows.SetWorkers(o.Workers)
+	return nil
 }
 
 // Next returns the next batch of the feed, waiting for it if need be, or nil
@@ -144,7 +145,7 @@ func (r *Runner) Next(ctx context.Context) (*Batch, error) {
 	r.tune()
 	ready := r.loop.Ready()
 	r.region.consumer.asked(ready, r.depth())
-	r.region.engine.Yield(false)
+	r.region.rows.Yield(false)
 	if a := r.region.arbiter; a != nil {
 		a.ask(true)
 	}
@@ -163,7 +164,7 @@ func (r *Runner) Next(ctx context.Context) (*Batch, error) {
 		res.Release()
 		return nil, nil
 	}
-	r.region.engine.Yield(true)
+	r.region.rows.Yield(true)
 	r.taken++
 	b := r.region.deliver(res)
 	given := false
@@ -206,11 +207,17 @@ func (r *Runner) resume(ctx context.Context) error {
 	r.taken, r.lookedTaken = 0, 0
 	r.region.watch.begin()
 	loop, err := r.exec.Loop(r.ctx, executor.LoopOptions{Slots: r.p.slots(), Limit: r.started()})
+	if err == nil {
+		if err = r.region.started(); err != nil {
+			loop.Close()
+		}
+	}
 	if err != nil {
 		r.cancel()
+		return err
 	}
 	r.loop = loop
-	return err
+	return nil
 }
 
 // schedule lets the run begin n batches in all.

@@ -40,7 +40,7 @@ func (g *hostRegion) stats() Stats {
 	}
 	g.consumer.addTo(&s)
 	if g.running.Load() {
-		t := g.engine.Times()
+		t := g.rows.Times()
 		s.Elapsed = t.Elapsed
 		s.Workers.Capacity, s.Workers.WaitPut, s.Workers.Yielded = t.Capacity, t.Idle, t.Yielded
 	}

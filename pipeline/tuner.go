@@ -125,7 +125,7 @@ func (r *Runner) look(s Stats) {
 	if to == before {
 		return
 	}
-	r.region.engine.SetWorkers(to.workers)
+	r.region.rows.SetWorkers(to.workers)
 	r.region.consumer.tuned(to)
 	if told := r.p.opt.Events.Tuned; told != nil {
 		told(TuneEvent{Time: time.Now(), Workers: to.workers, PrefetchDepth: to.depth, Rate: s.Rate(), Verdict: v, Reverted: reverted})
