@@ -131,7 +131,10 @@ func (s *sequenceSession) loop(ctx context.Context, seq iter.Seq2[*iterator.Batc
 	first := s.epoch
 	var failed error
 	for b, err := range seq {
-		if failed = err; err == nil && !body(b, s.check(b)) {
+		if failed = err; err != nil {
+			break
+		}
+		if !body(b, s.check(b)) {
 			return
 		}
 	}
