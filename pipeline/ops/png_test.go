@@ -108,15 +108,18 @@ func TestDecodingPNGEndsWithTheContext(t *testing.T) {
 		}
 		p, err := pipeline.New(pipeline.Options{BatchSize: 1}, func(g *pipeline.Graph) {
 			v := readers.Slices(g, readers.SlicesOptions{}, readers.Ragged([][]byte{file}))[0]
-			watch := func(f func()) func(*datum.Sample, []*datum.Tensor, []*datum.Tensor) error {
-				return func(_ *datum.Sample, in, out []*datum.Tensor) error {
-					f()
+			watch := func(f func(s *datum.Sample)) func(*datum.Sample, []*datum.Tensor, []*datum.Tensor) error {
+				return func(s *datum.Sample, in, out []*datum.Tensor) error {
+					f(s)
 					return out[0].CopyFrom(in[0])
 				}
 			}
-			bytes := ops.Func(g, ops.FuncOptions{Outputs: []datum.Spec{v.Spec()}}, watch(cancel), v)[0]
+			bytes := ops.Func(g, ops.FuncOptions{Outputs: []datum.Spec{v.Spec()}}, watch(func(s *datum.Sample) {
+				cancel()
+				<-s.Context().Done()
+			}), v)[0]
 			pixels := ops.DecodeImage(g, bytes, ops.DecodeOptions{})
-			g.Output("out", ops.Func(g, ops.FuncOptions{Outputs: []datum.Spec{pixels.Spec()}}, watch(func() { reached.Store(true) }), pixels)[0])
+			g.Output("out", ops.Func(g, ops.FuncOptions{Outputs: []datum.Spec{pixels.Spec()}}, watch(func(*datum.Sample) { reached.Store(true) }), pixels)[0])
 		})
 		require.NoError(t, err)
 		l, err := iterator.New(iterator.Options{}, p)
