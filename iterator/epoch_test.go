@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/stats"
 	"github.com/planktonml/plankton/shard"
 )
 
@@ -249,7 +250,7 @@ func TestAPanicInAHookOfTheSecondPipeline(t *testing.T) {
 		s := base()
 		s.reader.NumShards, s.reader.ShardID = 2, rank
 		if rank == 1 {
-			s.options.Events.BatchDelivered = func(e pipeline.BatchEvent) {
+			s.options.Events.BatchDelivered = func(e stats.BatchEvent) {
 				if e.Step == 1 && fail {
 					panic("hook")
 				}
@@ -271,7 +272,7 @@ func TestAPanicInAHookLosesNoBatch(t *testing.T) {
 	want := take(t, base().loaderOf(t), all)
 	s := base()
 	fail := true
-	s.options.Events.BatchDelivered = func(e pipeline.BatchEvent) {
+	s.options.Events.BatchDelivered = func(e stats.BatchEvent) {
 		if e.Step == 1 && fail {
 			panic("hook")
 		}

@@ -5,7 +5,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/stats"
 )
 
 // Stats says what a loader has delivered, how long its consumer waited, and why.
@@ -20,7 +20,7 @@ type Stats struct {
 	Gaps       int64         `json:"gaps"`           // times an epoch followed another
 	Gap        time.Duration `json:"gap_ns"`         // the waits for those epochs' first batches
 
-	Pipelines []pipeline.Stats `json:"pipelines"` // of each, in the order given to New
+	Pipelines []stats.Run `json:"pipelines"` // of each, in the order given to New
 }
 
 // Stats returns the counts so far. It may be called from any goroutine, also
@@ -80,8 +80,8 @@ func (s Stats) Rate() float64 {
 
 // Verdict says what bounds the loops and what to change: the verdict of the
 // pipeline that they waited for the longest.
-func (s Stats) Verdict() pipeline.Verdict {
-	var slowest pipeline.Stats
+func (s Stats) Verdict() stats.Verdict {
+	var slowest stats.Run
 	for i, p := range s.Pipelines {
 		if i == 0 || p.Consumer.Waited > slowest.Consumer.Waited {
 			slowest = p
@@ -100,4 +100,4 @@ func (s Stats) String() string {
 // WritePrometheus writes the counts of every pipeline in the text format of
 // Prometheus, for a handler of /metrics. Pipelines are told apart by the label
 // "pipeline", their place in the order given to New.
-func (s Stats) WritePrometheus(w io.Writer) error { return pipeline.WritePrometheus(w, s.Pipelines...) }
+func (s Stats) WritePrometheus(w io.Writer) error { return stats.WritePrometheus(w, s.Pipelines...) }

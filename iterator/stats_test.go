@@ -18,6 +18,7 @@ import (
 
 	"github.com/planktonml/plankton/internal/terminal"
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/stats"
 )
 
 // naps is a loader of n samples, each of which sleeps; one worker makes batches
@@ -58,7 +59,7 @@ func TestStatsOfALoader(t *testing.T) {
 		require.EqualValues(t, 1, s.Gaps)
 		require.Equal(t, 15*time.Millisecond, s.Gap)
 		require.InDelta(t, 16/0.165, s.Rate(), 1e-6)
-		require.Equal(t, pipeline.ByReader, s.Verdict().Bound)
+		require.Equal(t, stats.ByReader, s.Verdict().Bound)
 
 		time.Sleep(time.Hour) // the program does something else
 		run(t, l, 1, 5*time.Millisecond)
@@ -108,8 +109,8 @@ func TestTheVerdictIsThatOfTheSlowestPipeline(t *testing.T) {
 			run(t, l, 2, time.Millisecond)
 			require.NoError(t, l.Close())
 			s := l.Stats()
-			require.Equal(t, pipeline.ByReader, s.Verdict().Bound)
-			require.NotEqual(t, pipeline.ByReader, s.Pipelines[1-slow].Verdict().Bound)
+			require.Equal(t, stats.ByReader, s.Verdict().Bound)
+			require.NotEqual(t, stats.ByReader, s.Pipelines[1-slow].Verdict().Bound)
 		})
 	}
 }
@@ -144,7 +145,7 @@ func TestStatsWhileALoopRunsAndAfterClose(t *testing.T) {
 	require.EqualValues(t, 400, l.Stats().Samples)
 	require.Zero(t, Stats{}.Rate())
 	require.Zero(t, Stats{}.WaitShare())
-	require.Equal(t, pipeline.Undecided, Stats{}.Verdict().Bound)
+	require.Equal(t, stats.Undecided, Stats{}.Verdict().Bound)
 }
 
 func TestProgress(t *testing.T) {

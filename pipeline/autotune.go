@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"runtime"
 	"time"
+
+	"github.com/planktonml/plankton/pipeline/stats"
 )
 
 // Autotune lets a pipeline choose its number of workers and its prefetch depth
@@ -58,6 +60,12 @@ func (a *Autotune) validate(o Options) error {
 		return fmt.Errorf("option Autotune.MaxMemory is %d and Interval %v; they must not be negative", a.MaxMemory, a.Interval)
 	}
 	return nil
+}
+
+// tuner returns the tuner of a run.
+func (o *Options) tuner() *stats.Tuner {
+	a := o.Autotune
+	return stats.NewTuner(stats.Setting{Workers: o.Workers, Depth: o.PrefetchDepth}, stats.Limits{MaxWorkers: a.MaxWorkers, MaxDepth: a.MaxPrefetch, MaxMemory: a.MaxMemory})
 }
 
 // String writes the limits, as in "tuned up to 8 workers and prefetch 8".

@@ -18,6 +18,7 @@ import (
 	"github.com/planktonml/plankton/executor"
 	"github.com/planktonml/plankton/memstats"
 	"github.com/planktonml/plankton/pipeline/datum"
+	"github.com/planktonml/plankton/pipeline/stats"
 	"github.com/planktonml/plankton/streams"
 )
 
@@ -336,13 +337,13 @@ func TestTheAdviceForABatchThatDoesNotFit(t *testing.T) {
 func TestMemoryOfABatchThatIsBegun(t *testing.T) {
 	begun, made := make(chan struct{}), make(chan struct{})
 	o := Options{BatchSize: 2, Workers: 1, PrefetchDepth: 1, MemoryBudget: 3500}
-	o.Events.BatchBegun = func(e BatchEvent) {
+	o.Events.BatchBegun = func(e stats.BatchEvent) {
 		if e.Step == 2 { // in the place of batch 0
 			close(begun)
 			<-made
 		}
 	}
-	o.Events.BatchMade = func(e BatchEvent) {
+	o.Events.BatchMade = func(e stats.BatchEvent) {
 		if e.Step == 1 {
 			close(made)
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/planktonml/plankton/executor"
 	"github.com/planktonml/plankton/memstats"
 	"github.com/planktonml/plankton/pipeline/datum"
+	"github.com/planktonml/plankton/pipeline/stats"
 	"github.com/planktonml/plankton/streams"
 	"github.com/planktonml/plankton/streams/streamtest"
 )
@@ -162,7 +163,7 @@ func TestDepthsAreKept(t *testing.T) {
 			d := streams.NewHost()
 			p, err := New(Options{
 				BatchSize: 2, Device: d, Workers: 1, HostPrefetchDepth: depths[0], DevicePrefetchDepth: depths[1],
-				Events: EventListener{BatchMade: func(BatchEvent) { made.Add(1) }, BatchFinished: func(BatchEvent) { finished.Add(1) }},
+				Events: stats.Events{BatchMade: func(stats.BatchEvent) { made.Add(1) }, BatchFinished: func(stats.BatchEvent) { finished.Add(1) }},
 			}, func(g *Graph) {
 				up := g.AddBatch(BatchOp{
 					Name: "upload", Inputs: []Value{square(g, g.Read(ReaderOptions{}, numbers{n: 100})[0], nil)},

@@ -44,7 +44,7 @@
 //
 // # Statistics
 //
-// What operators, workers and the consumer do is always counted. Stats.Verdict
+// What operators, workers and the consumer do is always counted. stats.Run.Verdict
 // says in words what limits a run, Options.Autotune follows it, and
 // Options.Events holds functions to call when something happens.
 package pipeline

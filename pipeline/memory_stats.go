@@ -1,37 +1,11 @@
 package pipeline
 
 import (
-	"fmt"
-	"strings"
 	"sync"
-	"text/tabwriter"
 
 	"github.com/planktonml/plankton/memstats"
+	"github.com/planktonml/plankton/pipeline/stats"
 )
-
-// MemoryStatistics says, per operator and output, how much memory samples
-// needed.
-type MemoryStatistics []OperatorMemory
-
-// OperatorMemory is the memory of one operator or reader, in bytes, with an entry
-// for each of its outputs. The figures are NVIDIA DALI's, under its names.
-//
-// An operator's results are in the scratch of each worker, or in the batches if
-// they are outputs of the pipeline: Real and Reserved are sums over all workers
-// or batches, MaxReal and MaxReserved are those of a single sample.
-type OperatorMemory struct {
-	Name        string  `json:"name"`                     // with #2 and so on where others have the same
-	Real        []int64 `json:"real_memory_size"`         // what the latest samples take
-	MaxReal     []int64 `json:"max_real_memory_size"`     // what the largest sample took so far
-	Reserved    []int64 `json:"reserved_memory_size"`     // what the buffers hold
-	MaxReserved []int64 `json:"max_reserved_memory_size"` // what the largest buffer held so far
-
-	Kind      []memstats.Kind `json:"memory_kind"`            // of the memory: page-locked or of the device where operators for whole batches ask for it
-	Beside    int64           `json:"beside_memory_size"`     // what kernels hold beside, such as decoders: Sample.Reserve
-	MaxBeside int64           `json:"max_beside_memory_size"` // the most of one worker so far
-
-	presizable []bool // by output: its buffer follows a hint
-}
 
 // memoryUse is what one worker or one batch has seen, by value.
 type memoryUse struct {
@@ -48,7 +22,7 @@ func (u *bufferUse) see(real, reserved int64) {
 }
 
 // addTo adds entry i of the outputs of o.
-func (u *bufferUse) addTo(o *OperatorMemory, i int) {
+func (u *bufferUse) addTo(o *stats.OperatorMemory, i int) {
 	o.Real[i] += u.real
 	o.MaxReal[i] = max(o.MaxReal[i], u.maxReal)
 	o.Reserved[i] += u.reserved
@@ -143,12 +117,12 @@ func (u *memoryUse) noteRagged(b *Batch) {
 // latest run, in the order of execution; nil without Options.EnableMemoryStats. It
 // may be called from any goroutine, while the pipeline runs and after it was
 // closed.
-func (p *Pipeline) ExecutorStatistics() MemoryStatistics {
+func (p *Pipeline) ExecutorStatistics() stats.Memory {
 	r := p.latest.Load()
 	if !p.opt.EnableMemoryStats || r == nil {
 		return nil
 	}
-	var all MemoryStatistics
+	var all stats.Memory
 	names := p.nodeNames()
 	for i := range p.nodes {
 		if names[i] == "" {
@@ -174,17 +148,17 @@ func (p *Pipeline) ExecutorStatistics() MemoryStatistics {
 	return all
 }
 
-func (p *Pipeline) newOperatorMemory(name string, values []int) OperatorMemory {
+func (p *Pipeline) newOperatorMemory(name string, values []int) stats.OperatorMemory {
 	n := len(values)
-	m := OperatorMemory{
+	m := stats.OperatorMemory{
 		Name: name, Real: make([]int64, n), MaxReal: make([]int64, n), Reserved: make([]int64, n), MaxReserved: make([]int64, n),
-		Kind: make([]memstats.Kind, n), presizable: make([]bool, n),
+		Kind: make([]memstats.Kind, n), Presizable: make([]bool, n),
 	}
 	for i, v := range values {
-		m.Kind[i], m.presizable[i] = memstats.Host, true
+		m.Kind[i], m.Presizable[i] = memstats.Host, true
 		for _, o := range p.outputs {
 			if o.value == v && o.spec.Dense() { // which has the size that it needs from the beginning
-				m.Kind[i], m.presizable[i] = o.kind, false
+				m.Kind[i], m.Presizable[i] = o.kind, false
 			}
 		}
 	}
@@ -192,7 +166,7 @@ func (p *Pipeline) newOperatorMemory(name string, values []int) OperatorMemory {
 }
 
 // addBatches adds the figures of values that are outputs.
-func (r *hostRegion) addBatches(m *OperatorMemory, values []int) {
+func (r *hostRegion) addBatches(m *stats.OperatorMemory, values []int) {
 	for _, uses := range r.uses {
 		for _, u := range uses {
 			u.addTo(m, values)
@@ -201,50 +175,10 @@ func (r *hostRegion) addBatches(m *OperatorMemory, values []int) {
 }
 
 // addTo adds the figures of values to those of the operator that makes them.
-func (u *memoryUse) addTo(o *OperatorMemory, values []int) {
+func (u *memoryUse) addTo(o *stats.OperatorMemory, values []int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for i, v := range values {
 		u.values[v].addTo(o, i)
 	}
-}
-
-// Hint returns what to set Options.BytesPerSampleHint to, as Go source. Dense
-// outputs need no hint: they have 0.
-func (s MemoryStatistics) Hint() string {
-	var entries []string
-	for _, o := range s {
-		any := false
-		var sizes []string
-		for i, n := range o.MaxReal {
-			if !o.presizable[i] {
-				n = 0
-			}
-			any = any || n > 0
-			sizes = append(sizes, fmt.Sprint(n))
-		}
-		if any {
-			entries = append(entries, fmt.Sprintf("%q: {%s}", o.Name, strings.Join(sizes, ", ")))
-		}
-	}
-	return fmt.Sprintf("BytesPerSampleHint: map[string][]int{%s},", strings.Join(entries, ", "))
-}
-
-// String writes the figures as a table, and the hint to set.
-func (s MemoryStatistics) String() string {
-	var b strings.Builder
-	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "operator\toutput\tmemory\treal\tmax real\treserved\tmax reserved\tbeside\tmax beside")
-	for _, o := range s {
-		for i := range o.Real {
-			fmt.Fprintf(t, "%s\t%d\t%s\t%d\t%d\t%d\t%d\t", o.Name, i, o.Kind[i], o.Real[i], o.MaxReal[i], o.Reserved[i], o.MaxReserved[i])
-			if i == 0 {
-				fmt.Fprintf(t, "%d\t%d\n", o.Beside, o.MaxBeside)
-			} else {
-				fmt.Fprint(t, "\t\n")
-			}
-		}
-	}
-	t.Flush()
-	return b.String() + s.Hint() + "\n"
 }

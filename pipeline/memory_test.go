@@ -223,7 +223,7 @@ func TestAnOutputWithoutElements(t *testing.T) {
 	}
 }
 
-func ExampleMemoryStatistics() {
+func ExamplePipeline_ExecutorStatistics() {
 	p, err := New(Options{BatchSize: 4, Workers: 1, EnableMemoryStats: true}, func(g *Graph) {
 		v := g.Read(ReaderOptions{Name: "train"}, numbers{n: 8})[0]
 		g.Output("run", grown(g, "stretch", v, func(i int64) int { return 10 * int(i+1) }))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/planktonml/plankton/executor"
 	"github.com/planktonml/plankton/memstats"
+	"github.com/planktonml/plankton/pipeline/stats"
 	"github.com/planktonml/plankton/streams"
 )
 
@@ -117,7 +118,7 @@ type Options struct {
 	Autotune *Autotune
 
 	// Events holds functions to call when something happens.
-	Events EventListener
+	Events stats.Events
 
 	// OnSampleError is called for every sample that failed under Skip or
 	// Replace, in the order of the batches, by the goroutine that takes them.

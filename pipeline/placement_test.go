@@ -10,6 +10,7 @@ import (
 
 	"github.com/planktonml/plankton/executor"
 	"github.com/planktonml/plankton/memstats"
+	"github.com/planktonml/plankton/pipeline/stats"
 )
 
 // placed is a pipeline with outputs in all kinds of memory, 8 bytes a sample each.
@@ -96,7 +97,7 @@ func TestStatisticsOfDeviceMemory(t *testing.T) {
 					batches = map[string]int64{"square": 3, "square#2": 5, "prepare": 2, "upload": 2, "upload#2": 2, "add": 2}
 				}
 				if r := p.latest.Load(); depths[0] > 0 {
-					var stats Stats
+					var stats stats.Run
 					r.consumer.addTo(&stats)
 					require.Equal(t, 1, stats.Queue.Depth, "that in front of the consumer")
 				}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/planktonml/plankton/executor"
+	"github.com/planktonml/plankton/pipeline/stats"
 )
 
 // hostRegion is the sample region of a pipeline: all its per-sample operators,
@@ -415,7 +416,7 @@ func (r *hostRegion) lost(worker int, c *executor.Call, row int) {
 
 // waited is called by a worker that waited for a free batch.
 func (r *hostRegion) waited(worker int, since time.Time) {
-	r.p.opt.Events.WorkerWaited(WaitEvent{Start: since, Duration: time.Since(since), Worker: worker})
+	r.p.opt.Events.WorkerWaited(stats.WaitEvent{Start: since, Duration: time.Since(since), Worker: worker})
 }
 
 // void makes a row not valid.

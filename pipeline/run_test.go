@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/planktonml/plankton/pipeline/datum"
+	"github.com/planktonml/plankton/pipeline/stats"
 )
 
 // bareOne returns a pipeline of the numbers 0 … n-1.
@@ -126,7 +127,7 @@ func TestModesDoNotMix(t *testing.T) {
 
 func TestStatsOfEveryWayToRun(t *testing.T) {
 	p := bareOne(t, Options{BatchSize: 4}, 10)
-	require.Equal(t, Stats{}, p.Stats())
+	require.Equal(t, stats.Run{}, p.Stats())
 	for range 3 {
 		_, err := p.Run(t.Context())
 		require.NoError(t, err)

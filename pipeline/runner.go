@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/planktonml/plankton/executor"
+	"github.com/planktonml/plankton/pipeline/stats"
 )
 
 // Feed says which samples a run of a pipeline reads.
@@ -53,8 +54,8 @@ type Runner struct {
 
 	scheduled int64 // batches that may be begun in all; 0 is no limit
 
-	tuner       *tuner // nil without Autotune
-	seen        Stats  // of the tuner's last look
+	tuner       *stats.Tuner // nil without Autotune
+	seen        stats.Run    // of the tuner's last look
 	looked      int64
 	lookedTaken int64
 }
@@ -87,9 +88,9 @@ func (p *Pipeline) newRunner(feed Feed) (*Runner, error) {
 	}
 	r := &Runner{p: p, feed: feed, region: region}
 	if p.opt.Autotune != nil {
-		r.tuner, r.looked = newTuner(p.opt), now()
+		r.tuner, r.looked = p.opt.tuner(), now()
 	}
-	r.region.consumer.tuned(setting{p.opt.Workers, r.depth()})
+	r.region.consumer.tuned(stats.Setting{Workers: p.opt.Workers, Depth: r.depth()})
 	if err := r.compile(); err != nil {
 		r.Close()
 		return nil, err

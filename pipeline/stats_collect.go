@@ -5,26 +5,27 @@ import (
 	"time"
 
 	"github.com/planktonml/plankton/internal/usage"
+	"github.com/planktonml/plankton/pipeline/stats"
 )
 
 // Stats returns what the latest run has done so far, whether an iterator or the
 // program runs the pipeline; the zero Stats before the first. It may be called from
 // any goroutine, also after Close.
-func (p *Pipeline) Stats() Stats {
+func (p *Pipeline) Stats() stats.Run {
 	if g := p.latest.Load(); g != nil {
 		return g.stats()
 	}
-	return Stats{}
+	return stats.Run{}
 }
 
 // Stats returns what the run has done so far. It may be called from any
 // goroutine, also after Close.
-func (r *Runner) Stats() Stats { return r.region.stats() }
+func (r *Runner) Stats() stats.Run { return r.region.stats() }
 
-func (g *hostRegion) stats() Stats {
-	s := Stats{Processors: runtime.GOMAXPROCS(0), Memory: g.p.Memory()}
+func (g *hostRegion) stats() stats.Run {
+	s := stats.Run{Processors: runtime.GOMAXPROCS(0), Memory: g.p.Memory()}
 	for _, info := range g.p.Operators() {
-		s.Operators = append(s.Operators, OperatorStats{Name: info.Name, Reader: info.Reader, Batch: info.Batch})
+		s.Operators = append(s.Operators, stats.Operator{Name: info.Name, Reader: info.Reader, Batch: info.Batch})
 	}
 	for _, w := range g.workers {
 		w.rec.addTo(s.Operators)
@@ -48,11 +49,11 @@ func (g *hostRegion) stats() Stats {
 }
 
 // addTo puts the counts into s, with what goes on at the moment.
-func (c *consumer) addTo(s *Stats) {
+func (c *consumer) addTo(s *stats.Run) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s.Consumer, s.Queue, s.CPU = c.stats, c.queue, c.cpu
-	s.Workers.Workers, s.Queue.Depth = c.at.workers, c.at.depth
+	s.Workers.Workers, s.Queue.Depth = c.at.Workers, c.at.Depth
 	switch d := time.Duration(now() - c.since); {
 	case c.lent != nil:
 		s.Consumer.Body += d

@@ -9,6 +9,7 @@ import (
 
 	"github.com/planktonml/plankton/internal/usage"
 	"github.com/planktonml/plankton/pipeline/datum"
+	"github.com/planktonml/plankton/pipeline/stats"
 )
 
 // origin is the time that now counts from.
@@ -48,8 +49,8 @@ type recorder struct {
 	at        *int         // the step at work
 
 	// Of OperatorEvent.
-	hook      func(OperatorEvent)
-	event     OperatorEvent
+	hook      func(stats.OperatorEvent)
+	event     stats.OperatorEvent
 	operators []int // by step
 
 	ops     []opCounts // by step
@@ -64,7 +65,7 @@ type recorder struct {
 func newRecorder(p *Pipeline, worker int, at *int) *recorder {
 	return &recorder{
 		always: p.opt.Events.Operator != nil || p.branches() || p.readers[0].Sequence != nil,
-		hook:   p.opt.Events.Operator, event: OperatorEvent{Worker: worker}, operators: p.operatorOf(),
+		hook:   p.opt.Events.Operator, event: stats.OperatorEvent{Worker: worker}, operators: p.operatorOf(),
 		ops: make([]opCounts, len(p.nodes)), shown: make([]opCounts, len(p.nodes)), at: at,
 	}
 }
@@ -181,7 +182,7 @@ func (r *recorder) show() {
 }
 
 // addTo adds what was counted to the operators of a Stats.
-func (r *recorder) addTo(ops []OperatorStats) {
+func (r *recorder) addTo(ops []stats.Operator) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	given := r.shownRows.Load()
@@ -199,7 +200,7 @@ func (r *recorder) addTo(ops []OperatorStats) {
 
 // addTo adds the counts of a step that was given so many samples, scaled up to
 // all of them where only some were timed.
-func (c *opCounts) addTo(o *OperatorStats, given int64) {
+func (c *opCounts) addTo(o *stats.Operator, given int64) {
 	o.Samples += given
 	o.Errors += c.errors
 	o.Timed += c.timed
@@ -218,7 +219,7 @@ func (c *opCounts) addTo(o *OperatorStats, given int64) {
 type batchCounts struct {
 	operator int
 	moves    bool
-	hook     func(OperatorEvent)
+	hook     func(stats.OperatorEvent)
 
 	mu       sync.Mutex
 	counts   opCounts
@@ -247,7 +248,7 @@ func (k *batchCounts) done(b *Batch, out []BatchTensor, began int64, err error) 
 	}
 	k.mu.Unlock()
 	if k.hook != nil {
-		k.hook(OperatorEvent{
+		k.hook(stats.OperatorEvent{
 			Start: origin.Add(time.Duration(began)), Duration: time.Duration(d), Operator: k.operator, Worker: -1,
 			Epoch: b.epoch, Step: b.step, Row: -1, Bytes: bytes, Failed: err != nil,
 		})
@@ -263,7 +264,7 @@ func (k *batchCounts) streamed(stream int, d time.Duration) {
 }
 
 // addTo adds what was counted to the operators of a Stats.
-func (k *batchCounts) addTo(ops []OperatorStats) {
+func (k *batchCounts) addTo(ops []stats.Operator) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	o := &ops[k.operator]
@@ -276,21 +277,21 @@ type consumer struct {
 	held atomic.Int32 // batches that it holds
 
 	mu    sync.Mutex
-	stats ConsumerStats
-	queue QueueStats
+	stats stats.Consumer
+	queue stats.Queue
 	epoch int64  // of the last batch
 	lent  *Batch // whose step is running, or nil
 	waits bool   // it waits for a batch
 	since int64  // the step's beginning, or the wait's
 
-	at      setting
+	at      stats.Setting
 	running bool
 	cpu     time.Duration // of the process while the workers were not parked
 	cpuAt   time.Duration // what usage.CPU said when they were resumed
 }
 
 // tuned notes the number of workers and the prefetch depth.
-func (c *consumer) tuned(to setting) {
+func (c *consumer) tuned(to stats.Setting) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.at = to

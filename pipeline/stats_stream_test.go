@@ -12,6 +12,7 @@ import (
 
 	"github.com/planktonml/plankton/executor"
 	"github.com/planktonml/plankton/pipeline/datum"
+	"github.com/planktonml/plankton/pipeline/stats"
 	"github.com/planktonml/plankton/streams"
 	"github.com/planktonml/plankton/streams/streamtest"
 )
@@ -85,7 +86,7 @@ func TestTimeOnStreamsIsCounted(t *testing.T) {
 			require.Equal(t, c.device != nil, strings.Contains(s.String(), "stream  µs/sample there  of the time %"))
 			require.Zero(t, s.Sub(s).Operators[1].OnStream)
 			var text strings.Builder
-			require.NoError(t, WritePrometheus(&text, s))
+			require.NoError(t, stats.WritePrometheus(&text, s))
 			if c.device != nil {
 				require.Contains(t, s.String(), "7500.0")
 				require.Contains(t, text.String(), `plankton_operator_stream_seconds_total{pipeline="0",operator="copy",place="1"} 0.48`+"\n")
@@ -101,7 +102,7 @@ func TestTimeOnStreamsIsWhatAListenerIsTold(t *testing.T) {
 			d := streamtest.New(seed)
 			var mu sync.Mutex
 			told, on := map[int]time.Duration{}, map[int]int{}
-			p := diamond(t, Options{BatchSize: 4, Device: d, StreamPolicy: policy, Workers: 2, Events: EventListener{Stream: func(e StreamEvent) {
+			p := diamond(t, Options{BatchSize: 4, Device: d, StreamPolicy: policy, Workers: 2, Events: stats.Events{Stream: func(e stats.StreamEvent) {
 				mu.Lock()
 				defer mu.Unlock()
 				told[e.Operator] += e.Duration
@@ -130,17 +131,17 @@ func TestVerdictsOnWhatTakesOneBatchAfterTheOther(t *testing.T) {
 		name                     string
 		read, copy, kernel, host time.Duration
 		policy                   streams.Policy
-		bound                    Bound
+		bound                    stats.Bound
 		says                     []string
 	}{
-		{"copies", ms, 40 * ms, 10 * ms, ms, streams.PerBackend, ByCopy, []string{
+		{"copies", ms, 40 * ms, 10 * ms, ms, streams.PerBackend, stats.ByCopy, []string{
 			"copy-bound: stream 1 is at work 100 % of the time, 100 % of that in copy (10ms a sample); workers waited for a free batch 9",
 			"uint8", "or smaller ones.",
 		}},
-		{"a kernel", ms, 10 * ms, 40 * ms, ms, streams.PerBackend, ByDevice, []string{"device-bound: stream 2", "make kernel cheaper"}},
-		{"one stream for both", ms, 25 * ms, 15 * ms, ms, streams.Single, ByCopy, []string{"62 % of that in copy", "; another StreamPolicy may let the stream's operators overlap."}},
-		{"the host", ms, 10 * ms, 10 * ms, 50 * ms, streams.Single, ByOperator, []string{"host-bound: host, which takes one batch after the other, is at work 100 % of the time (12.5ms a sample); workers"}},
-		{"the reader", 40 * ms, 10 * ms, 10 * ms, 10 * ms, streams.Single, ByReader, nil},
+		{"a kernel", ms, 10 * ms, 40 * ms, ms, streams.PerBackend, stats.ByDevice, []string{"device-bound: stream 2", "make kernel cheaper"}},
+		{"one stream for both", ms, 25 * ms, 15 * ms, ms, streams.Single, stats.ByCopy, []string{"62 % of that in copy", "; another StreamPolicy may let the stream's operators overlap."}},
+		{"the host", ms, 10 * ms, 10 * ms, 50 * ms, streams.Single, stats.ByOperator, []string{"host-bound: host, which takes one batch after the other, is at work 100 % of the time (12.5ms a sample); workers"}},
+		{"the reader", 40 * ms, 10 * ms, 10 * ms, 10 * ms, streams.Single, stats.ByReader, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -164,7 +165,7 @@ func TestVerdictsOnADeviceThatIsNotTheLimit(t *testing.T) {
 		device := streams.NewHost()
 		defer device.Close()
 		p := napsBehind(t, Options{BatchSize: 4, Workers: 2, Device: device}, ms, 20*ms, 20*ms, 0)
-		require.Equal(t, ByConsumer, consume(t, p, 50, 45*ms).Verdict().Bound)
+		require.Equal(t, stats.ByConsumer, consume(t, p, 50, 45*ms).Verdict().Bound)
 		p = napsBehind(t, Options{BatchSize: 4, Workers: 2, Device: device, HostPrefetchDepth: 1, DevicePrefetchDepth: 1}, ms, 20*ms, 20*ms, 0)
 		r := runner(t, p, 1<<40)
 		for range 25 { // two batches at a time, as many as there is device memory for
@@ -177,7 +178,7 @@ func TestVerdictsOnADeviceThatIsNotTheLimit(t *testing.T) {
 			second.Release()
 		}
 		v := r.Stats().Verdict()
-		require.Equal(t, ByBursts, v.Bound, v)
+		require.Equal(t, stats.ByBursts, v.Bound, v)
 	})
 }
 
@@ -187,7 +188,7 @@ func TestAutotuneDoesNotDeepenTheQueueOfADevice(t *testing.T) {
 		defer device.Close()
 		p := napsBehind(t, Options{BatchSize: 4, Workers: 2, Device: device, Autotune: &Autotune{MaxWorkers: 2, MaxPrefetch: 8}}, ms, 40*ms, 10*ms, 0)
 		s := consume(t, p, 400, 2*ms)
-		require.Equal(t, ByCopy, s.Verdict().Bound)
+		require.Equal(t, stats.ByCopy, s.Verdict().Bound)
 		require.Equal(t, 2, s.Queue.Depth)
 	})
 }
@@ -200,13 +201,12 @@ func TestAutotuneAddsNoWorkersBehindAHostLine(t *testing.T) {
 		p := napsBehind(t, Options{BatchSize: 4, Workers: 2, Device: device}, ms, 10*ms, 10*ms, 50*ms)
 		s := consume(t, p, 50, 2*ms)
 		v := s.Verdict()
-		require.Equal(t, ByOperator, v.Bound)
+		require.Equal(t, stats.ByOperator, v.Bound)
 		v.ProcessorsFull = false
-		tuned := newTuner(Options{Workers: 2, PrefetchDepth: 2, Autotune: &Autotune{MaxWorkers: 8, MaxPrefetch: 8}})
-		tuned.step(s, v)
-		require.Equal(t, setting{2, 2}, tuned.at)
-		v.inLine = false
-		tuned.step(s, v)
-		require.Greater(t, tuned.at.workers, 2)
+		tuned := stats.NewTuner(stats.Setting{Workers: 2, Depth: 2}, stats.Limits{MaxWorkers: 8, MaxDepth: 8})
+		tuned.Step(s, v)
+		require.Equal(t, stats.Setting{Workers: 2, Depth: 2}, tuned.Setting())
+		tuned.Step(s, stats.Verdict{Bound: v.Bound})
+		require.Greater(t, tuned.Setting().Workers, 2)
 	})
 }

@@ -17,6 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/planktonml/plankton/pipeline/datum"
+	"github.com/planktonml/plankton/pipeline/stats"
 	"github.com/planktonml/plankton/streams"
 )
 
@@ -44,7 +45,7 @@ func naps(t testing.TB, o Options, read, operate time.Duration) *Pipeline {
 
 // consume takes n batches, with a step of so long each, and returns the stats
 // while the run is still going on.
-func consume(t testing.TB, p *Pipeline, n int, step time.Duration) Stats {
+func consume(t testing.TB, p *Pipeline, n int, step time.Duration) stats.Run {
 	t.Helper()
 	r, err := p.NewRunner(inOrder{1 << 40, int64(p.Options().BatchSize)})
 	require.NoError(t, err)
@@ -112,8 +113,8 @@ func TestStatsCountExactly(t *testing.T) {
 			t.Fatal(err)
 		}
 		reader, op := s.Operators[0], s.Operators[1]
-		require.Equal(t, OperatorStats{Name: "reader", Reader: true, Samples: n, Bytes: 4 * (n - ids), Errors: ids}, counts(reader))
-		require.Equal(t, OperatorStats{Name: "square", Samples: n - ids, Bytes: 8 * (n - ids - panics), Errors: panics}, counts(op))
+		require.Equal(t, stats.Operator{Name: "reader", Reader: true, Samples: n, Bytes: 4 * (n - ids), Errors: ids}, counts(reader))
+		require.Equal(t, stats.Operator{Name: "square", Samples: n - ids, Bytes: 8 * (n - ids - panics), Errors: panics}, counts(op))
 		require.Equal(t, batches, s.Consumer.Batches)
 		require.Equal(t, n-ids-panics, s.Consumer.Samples)
 		require.Equal(t, ids+panics, s.Consumer.Bad)
@@ -122,12 +123,12 @@ func TestStatsCountExactly(t *testing.T) {
 		require.LessOrEqual(t, s.Queue.Ready, s.Queue.Places)
 		require.Positive(t, reader.Timed)
 		require.LessOrEqual(t, reader.Timed, n)
-		require.Equal(t, s, s.Sub(Stats{}))
+		require.Equal(t, s, s.Sub(stats.Run{}))
 	})
 }
 
 // counts leaves out what depends on time.
-func counts(o OperatorStats) OperatorStats {
+func counts(o stats.Operator) stats.Operator {
 	o.Busy, o.Timed = 0, 0
 	return o
 }
@@ -145,7 +146,7 @@ func TestStatsTimesAreThoseOfTheClock(t *testing.T) {
 		}
 		synctest.Wait()
 		s := r.Stats()
-		require.Equal(t, ConsumerStats{
+		require.Equal(t, stats.Consumer{
 			Batches: 10, Samples: 40, Waited: 80 * time.Millisecond, FirstBatch: 80 * time.Millisecond,
 			Body: 2 * time.Second, FastestBody: 200 * time.Millisecond,
 		}, s.Consumer)
@@ -157,7 +158,7 @@ func TestStatsTimesAreThoseOfTheClock(t *testing.T) {
 		require.Equal(t, 48*10*time.Millisecond, s.Operators[0].Busy)
 		require.Equal(t, 48*30*time.Millisecond, s.Operators[1].Busy)
 		require.EqualValues(t, 48, s.Operators[1].Timed)
-		require.Equal(t, QueueStats{Depth: 2, Asked: 10, Found: 9, Ready: 18, Places: 20}, s.Queue)
+		require.Equal(t, stats.Queue{Depth: 2, Asked: 10, Found: 9, Ready: 18, Places: 20}, s.Queue)
 		require.InDelta(t, 0.9, s.Queue.Occupancy(), 1e-9)
 
 		r.Park(t.Context())
@@ -205,7 +206,7 @@ func TestWorkersOfASequenceWaitForTheirTurn(t *testing.T) {
 	require.Greater(t, s.Workers.WaitGet, busy, "the two others wait nearly all the time")
 	require.Less(t, s.Workers.WaitGet, s.Workers.Capacity)
 	v := s.Verdict()
-	require.Equal(t, ByReader, v.Bound)
+	require.Equal(t, stats.ByReader, v.Bound)
 	require.Contains(t, v.Advice, "one worker at a time")
 }
 
@@ -256,7 +257,7 @@ func TestOperatorsForWholeBatchesAreCounted(t *testing.T) {
 		b.Release()
 	}
 	op := r.Stats().Operators[1]
-	require.Equal(t, OperatorStats{Name: "halve", Batch: true, Samples: 8, Bytes: 32}, counts(op))
+	require.Equal(t, stats.Operator{Name: "halve", Batch: true, Samples: 8, Bytes: 32}, counts(op))
 	require.Positive(t, op.Busy)
 }
 
@@ -298,10 +299,10 @@ func TestStatsMayBeReadWhileTheRunGoesOn(t *testing.T) {
 	var wg sync.WaitGroup
 	var stop atomic.Bool
 	wg.Go(func() {
-		var last Stats
+		var last stats.Run
 		for !stop.Load() {
 			s := r.Stats()
-			require.GreaterOrEqual(t, s.Operators[0].Samples, last.Operators0())
+			require.GreaterOrEqual(t, s.Operators[0].Samples, samplesOfFirst(last))
 			require.GreaterOrEqual(t, s.Elapsed, last.Elapsed)
 			last = s
 		}
@@ -322,8 +323,8 @@ func TestStatsMayBeReadWhileTheRunGoesOn(t *testing.T) {
 	require.Equal(t, closed.Elapsed, r.Stats().Elapsed, "a closed run is over")
 }
 
-// Operators0 returns the samples of the first operator.
-func (s Stats) Operators0() int64 {
+// samplesOfFirst returns the samples of the first operator.
+func samplesOfFirst(s stats.Run) int64 {
 	if len(s.Operators) == 0 {
 		return 0
 	}
@@ -334,8 +335,8 @@ func TestEventsTellTheLifeOfABatch(t *testing.T) {
 	var mu sync.Mutex
 	var lives [4][2]int // begun, made, delivered, released, by step
 	var rows [2]int
-	note := func(what int) func(BatchEvent) {
-		return func(e BatchEvent) {
+	note := func(what int) func(stats.BatchEvent) {
+		return func(e stats.BatchEvent) {
 			mu.Lock()
 			defer mu.Unlock()
 			lives[what][e.Step]++
@@ -345,9 +346,9 @@ func TestEventsTellTheLifeOfABatch(t *testing.T) {
 			}
 		}
 	}
-	o := Options{BatchSize: 4, Workers: 2, Events: EventListener{
+	o := Options{BatchSize: 4, Workers: 2, Events: stats.Events{
 		BatchBegun: note(0), BatchMade: note(1), BatchDelivered: note(2), BatchReleased: note(3),
-		Operator: func(e OperatorEvent) {
+		Operator: func(e stats.OperatorEvent) {
 			mu.Lock()
 			defer mu.Unlock()
 			if e.Operator == 1 {
@@ -370,8 +371,8 @@ func TestEventsTellTheLifeOfABatch(t *testing.T) {
 func TestWorkersWaitsAreToldOf(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var waited atomic.Int64
-		p := naps(t, Options{BatchSize: 2, Workers: 2, PrefetchDepth: 1, Events: EventListener{
-			WorkerWaited: func(e WaitEvent) { waited.Add(int64(e.Duration)) },
+		p := naps(t, Options{BatchSize: 2, Workers: 2, PrefetchDepth: 1, Events: stats.Events{
+			WorkerWaited: func(e stats.WaitEvent) { waited.Add(int64(e.Duration)) },
 		}}, time.Millisecond, 0)
 		r := runner(t, p, 1<<40)
 		for range 5 {
@@ -398,13 +399,13 @@ func TestStatsAsTableJSONAndPrometheus(t *testing.T) {
 		}
 		js, err := json.Marshal(s)
 		require.NoError(t, err)
-		var back Stats
+		var back stats.Run
 		require.NoError(t, json.Unmarshal(js, &back))
 		require.Equal(t, s, back)
 
 		s.Operators[1].Name = `a "b" \c`
 		var b strings.Builder
-		require.NoError(t, WritePrometheus(&b, s, s))
+		require.NoError(t, stats.WritePrometheus(&b, s, s))
 		for _, want := range []string{
 			"# TYPE plankton_operator_samples_total counter\n",
 			fmt.Sprintf("plankton_operator_busy_seconds_total{pipeline=\"1\",operator=\"a \\\"b\\\" \\\\c\",place=\"1\"} %g\n", s.Operators[1].Busy.Seconds()),

@@ -6,15 +6,16 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/planktonml/plankton/pipeline/stats"
 	"github.com/planktonml/plankton/streams"
 )
 
 // streamWatch measures what the streams of Options.Device do, for the statistics and
-// for an EventListener. It stands between the executor and the device: in front of
+// for stats.Events. It stands between the executor and the device: in front of
 // each piece of work, and for the listener in front of the waits before it, it
 // records an event more than the executor needs.
 type streamWatch struct {
-	hook func(StreamEvent) // nil where nobody listens
+	hook func(stats.StreamEvent) // nil where nobody listens
 
 	mu       sync.Mutex
 	streams  int           // made in this run so far
@@ -126,8 +127,8 @@ func (t *streamWatch) take(slot, operator int) *streamWork {
 
 // event returns what is known of w, which took so long: by the events of the device
 // where those have measured that, else by the clock of the host.
-func (t *streamWatch) event(w *streamWork, took time.Duration, measured bool) StreamEvent {
-	e := StreamEvent{Stream: w.stream, Issued: clock(w.issued), Start: clock(w.called), Duration: took}
+func (t *streamWatch) event(w *streamWork, took time.Duration, measured bool) stats.StreamEvent {
+	e := stats.StreamEvent{Stream: w.stream, Issued: clock(w.issued), Start: clock(w.called), Duration: took}
 	if !measured {
 		return e
 	}

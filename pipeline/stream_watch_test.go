@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/planktonml/plankton/pipeline/stats"
 	"github.com/planktonml/plankton/streams"
 	"github.com/planktonml/plankton/streams/streamtest"
 )
@@ -16,22 +17,22 @@ import (
 // streamLog keeps what a listener is told of streams and batches.
 type streamLog struct {
 	mu     sync.Mutex
-	works  []StreamEvent
-	ends   []BatchEvent
+	works  []stats.StreamEvent
+	ends   []stats.BatchEvent
 	behind int // works told after the end of their batch
 }
 
-func (l *streamLog) listener() EventListener {
-	return EventListener{
-		Stream: func(e StreamEvent) {
+func (l *streamLog) listener() stats.Events {
+	return stats.Events{
+		Stream: func(e stats.StreamEvent) {
 			l.mu.Lock()
 			defer l.mu.Unlock()
 			l.works = append(l.works, e)
-			if slices.ContainsFunc(l.ends, func(b BatchEvent) bool { return b.Epoch == e.Epoch && b.Step == e.Step }) {
+			if slices.ContainsFunc(l.ends, func(b stats.BatchEvent) bool { return b.Epoch == e.Epoch && b.Step == e.Step }) {
 				l.behind++
 			}
 		},
-		BatchFinished: func(e BatchEvent) {
+		BatchFinished: func(e stats.BatchEvent) {
 			l.mu.Lock()
 			defer l.mu.Unlock()
 			l.ends = append(l.ends, e)

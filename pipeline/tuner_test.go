@@ -12,15 +12,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/planktonml/plankton/pipeline/datum"
+	"github.com/planktonml/plankton/pipeline/stats"
 )
 
 // tuned runs a pipeline of naps with Autotune for so long, and returns what the
 // tuner told, the last setting, and the rate of the last second.
-func tuned(t *testing.T, o Options, read, operate, step, during time.Duration) (told []TuneEvent, rate float64, s Stats) {
+func tuned(t *testing.T, o Options, read, operate, step, during time.Duration) (told []stats.TuneEvent, rate float64, s stats.Run) {
 	t.Helper()
-	o.Events.Tuned = func(e TuneEvent) { told = append(told, e) }
+	o.Events.Tuned = func(e stats.TuneEvent) { told = append(told, e) }
 	r := runner(t, naps(t, o, read, operate), 1<<40)
-	var before Stats
+	var before stats.Run
 	for began := time.Now(); time.Since(began) < during; {
 		if before.Elapsed == 0 && time.Since(began) >= during-time.Second {
 			before = r.Stats()
@@ -61,10 +62,10 @@ func TestAutotuneStopsAtWhatTheConsumerTakes(t *testing.T) {
 
 func TestAutotuneDeepensTheQueueForBursts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var last TuneEvent
+		var last stats.TuneEvent
 		p := naps(t, Options{
 			BatchSize: 4, Workers: 2, PrefetchDepth: 1, Autotune: &Autotune{MaxWorkers: 2, MaxPrefetch: 6},
-			Events: EventListener{Tuned: func(e TuneEvent) { last = e }},
+			Events: stats.Events{Tuned: func(e stats.TuneEvent) { last = e }},
 		}, time.Millisecond, 9*time.Millisecond)
 		r := runner(t, p, 1<<40)
 		began := time.Now()
@@ -97,34 +98,10 @@ func TestAutotuneKeepsItsLimits(t *testing.T) {
 	}
 }
 
-func TestTunerTakesBackWhatDoesNotPay(t *testing.T) {
-	o := Options{BatchSize: 8, Workers: 2, PrefetchDepth: 2, Autotune: &Autotune{}}.withDefaults()
-	tn := newTuner(o)
-	s := Stats{Elapsed: time.Second, Consumer: ConsumerStats{Samples: 1000}}
-	decode := Verdict{Bound: ByOperator}
-	var asks []int
-	for i := range 200 {
-		before := tn.at
-		if reverted := tn.step(s, decode); reverted {
-			require.Equal(t, setting{2, 2}, tn.at)
-		} else if tn.at.workers > before.workers {
-			asks = append(asks, i)
-		}
-	}
-	require.Greater(t, len(asks), 2)
-	for i := 2; i < len(asks); i++ {
-		require.Greater(t, asks[i]-asks[i-1], asks[i-1]-asks[i-2]-1, "it asks ever more seldom: %v", asks)
-	}
-
-	tn = newTuner(o)
-	require.False(t, tn.step(s, Verdict{Bound: ByOperator, ProcessorsFull: true}))
-	require.Equal(t, 2, tn.at.workers, "no workers are added to full processors")
-}
-
 // What a run delivers does not depend on what the tuner does in between.
 func TestAutotuneLeavesResultsAsTheyAre(t *testing.T) {
 	run := func(a *Autotune) (ids [][]int64, values [][]float64, changes int) {
-		o := Options{BatchSize: 7, Workers: 1, PrefetchDepth: 1, Seed: 3, Autotune: a, Events: EventListener{Tuned: func(TuneEvent) { changes++ }}}
+		o := Options{BatchSize: 7, Workers: 1, PrefetchDepth: 1, Seed: 3, Autotune: a, Events: stats.Events{Tuned: func(stats.TuneEvent) { changes++ }}}
 		p, err := New(o, func(g *Graph) {
 			src := numbers{n: 1 << 40, read: func(context.Context, int64) error { time.Sleep(50 * time.Microsecond); return nil }}
 			v := g.Read(ReaderOptions{}, src)[0]

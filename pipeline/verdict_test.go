@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/planktonml/plankton/pipeline/datum"
+	"github.com/planktonml/plankton/pipeline/stats"
 )
 
 func TestVerdictsOnPipelinesMadeToBeBound(t *testing.T) {
@@ -17,12 +18,12 @@ func TestVerdictsOnPipelinesMadeToBeBound(t *testing.T) {
 	for _, c := range []struct {
 		name                string
 		read, operate, step time.Duration
-		bound               Bound
+		bound               stats.Bound
 		says                string
 	}{
-		{"reader", 30 * ms, 2 * ms, 1 * ms, ByReader, "reader-bound: workers 100 % busy, 94 % of their time in files (30ms a sample); the consumer waits 98 % of the time. The reader waits for its storage: raise Workers (2 now)"},
-		{"decoder", 2 * ms, 30 * ms, 1 * ms, ByOperator, "decode-bound: workers 100 % busy, 94 % of their time in decode (30ms a sample); the consumer waits 98 % of the time. "},
-		{"consumer", 2 * ms, 3 * ms, 100 * ms, ByConsumer, "consumer-bound: a batch was ready 9"},
+		{"reader", 30 * ms, 2 * ms, 1 * ms, stats.ByReader, "reader-bound: workers 100 % busy, 94 % of their time in files (30ms a sample); the consumer waits 98 % of the time. The reader waits for its storage: raise Workers (2 now)"},
+		{"decoder", 2 * ms, 30 * ms, 1 * ms, stats.ByOperator, "decode-bound: workers 100 % busy, 94 % of their time in decode (30ms a sample); the consumer waits 98 % of the time. "},
+		{"consumer", 2 * ms, 3 * ms, 100 * ms, stats.ByConsumer, "consumer-bound: a batch was ready 9"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -65,7 +66,7 @@ func TestVerdictOnMemory(t *testing.T) {
 	})
 	require.NoError(t, err)
 	v := consume(t, p, 20, 0).Verdict()
-	require.Equal(t, ByMemory, v.Bound, v)
+	require.Equal(t, stats.ByMemory, v.Bound, v)
 	require.Contains(t, v.String(), "Raise MemoryBudget")
 }
 
@@ -84,7 +85,7 @@ func TestVerdictOnBursts(t *testing.T) {
 			b.Release()
 		}
 		v := r.Stats().Verdict()
-		require.Equal(t, ByBursts, v.Bound, v)
+		require.Equal(t, stats.ByBursts, v.Bound, v)
 		require.Contains(t, v.Advice, "Raise PrefetchDepth, or DevicePrefetchDepth where it is set (1 now)")
 	})
 }
@@ -121,56 +122,56 @@ func TestAStepThatWorkersStretchIsNotTheLimit(t *testing.T) {
 	}
 	s := r.Stats()
 	v := s.Verdict()
-	if s.CPUShare() < full {
+	if s.CPUShare() < 0.85 { // of which on the processors are full
 		t.Skipf("other programs had the processors: only %.0f %% were left", 100*s.CPUShare())
 	}
-	require.NotEqual(t, ByConsumer, v.Bound, "%s\n%s", v, s)
+	require.NotEqual(t, stats.ByConsumer, v.Bound, "%s\n%s", v, s)
 	require.Equal(t, "decode", v.Operator)
 }
 
 func TestVerdictRules(t *testing.T) {
-	base := func() Stats {
-		return Stats{
+	base := func() stats.Run {
+		return stats.Run{
 			Elapsed: time.Second, CPU: 2 * time.Second, Processors: 2,
-			Operators: []OperatorStats{{Name: "files", Reader: true, Samples: 1000, Busy: 200 * time.Millisecond}, {Name: "decode", Samples: 1000, Busy: 1700 * time.Millisecond}},
-			Workers:   WorkerStats{Workers: 2, Capacity: 2 * time.Second},
-			Queue:     QueueStats{Depth: 2, Asked: 20, Places: 40},
-			Consumer:  ConsumerStats{Batches: 20, Samples: 1000, Waited: 700 * time.Millisecond, Body: 300 * time.Millisecond, FastestBody: 14 * time.Millisecond},
+			Operators: []stats.Operator{{Name: "files", Reader: true, Samples: 1000, Busy: 200 * time.Millisecond}, {Name: "decode", Samples: 1000, Busy: 1700 * time.Millisecond}},
+			Workers:   stats.Workers{Workers: 2, Capacity: 2 * time.Second},
+			Queue:     stats.Queue{Depth: 2, Asked: 20, Places: 40},
+			Consumer:  stats.Consumer{Batches: 20, Samples: 1000, Waited: 700 * time.Millisecond, Body: 300 * time.Millisecond, FastestBody: 14 * time.Millisecond},
 		}
 	}
 	for _, c := range []struct {
 		name   string
-		change func(*Stats)
-		bound  Bound
+		change func(*stats.Run)
+		bound  stats.Bound
 		says   []string
 	}{
-		{"decode with full processors", func(*Stats) {}, ByOperator, []string{"decode-bound", "100 % busy", "1.7ms a sample", "waits 70 %", "more workers will not help", "make decode cheaper"}},
-		{"decode with one worker of two", func(s *Stats) {
+		{"decode with full processors", func(*stats.Run) {}, stats.ByOperator, []string{"decode-bound", "100 % busy", "1.7ms a sample", "waits 70 %", "more workers will not help", "make decode cheaper"}},
+		{"decode with one worker of two", func(s *stats.Run) {
 			s.CPU, s.Workers.Workers, s.Workers.Capacity = time.Second, 1, time.Second
-		}, ByOperator, []string{"Raise Workers (1 now): the processors are only 50 % busy"}},
-		{"decode beside other programs", func(s *Stats) { s.CPU = time.Second }, ByOperator, []string{"if decode waits for something, raise Workers (2 now)"}},
-		{"too little", func(s *Stats) { s.Consumer.Batches = 2 }, Undecided, []string{"undecided: 2 batches"}},
-		{"nothing", func(s *Stats) { *s = Stats{} }, Undecided, []string{"Let it run longer"}},
-		{"the wait for the first batch does not count", func(s *Stats) { s.Consumer.FirstBatch, s.CPU = 690*time.Millisecond, 0; s.Workers.Workers = 1 }, ByConsumer, []string{"consumer-bound"}},
-		{"memory", func(s *Stats) { s.Workers.WaitMemory = 800 * time.Millisecond }, ByMemory, []string{"memory-bound: workers waited for memory 40 %", "MemoryBudget"}},
-		{"memory that nobody waits for", func(s *Stats) {
+		}, stats.ByOperator, []string{"Raise Workers (1 now): the processors are only 50 % busy"}},
+		{"decode beside other programs", func(s *stats.Run) { s.CPU = time.Second }, stats.ByOperator, []string{"if decode waits for something, raise Workers (2 now)"}},
+		{"too little", func(s *stats.Run) { s.Consumer.Batches = 2 }, stats.Undecided, []string{"undecided: 2 batches"}},
+		{"nothing", func(s *stats.Run) { *s = stats.Run{} }, stats.Undecided, []string{"Let it run longer"}},
+		{"the wait for the first batch does not count", func(s *stats.Run) { s.Consumer.FirstBatch, s.CPU = 690*time.Millisecond, 0; s.Workers.Workers = 1 }, stats.ByConsumer, []string{"consumer-bound"}},
+		{"memory", func(s *stats.Run) { s.Workers.WaitMemory = 800 * time.Millisecond }, stats.ByMemory, []string{"memory-bound: workers waited for memory 40 %", "MemoryBudget"}},
+		{"memory that nobody waits for", func(s *stats.Run) {
 			s.Workers.WaitMemory, s.Workers.WaitPut, s.Consumer.Waited = 800*time.Millisecond, time.Second, 0
-		}, ByConsumer, nil},
-		{"bursts", func(s *Stats) { s.Workers.WaitPut, s.Consumer.Waited = 900*time.Millisecond, 100*time.Millisecond }, ByBursts, []string{"bursts-bound"}},
-		{"shared processors, workers idle now and then", func(s *Stats) {
+		}, stats.ByConsumer, nil},
+		{"bursts", func(s *stats.Run) { s.Workers.WaitPut, s.Consumer.Waited = 900*time.Millisecond, 100*time.Millisecond }, stats.ByBursts, []string{"bursts-bound"}},
+		{"shared processors, workers idle now and then", func(s *stats.Run) {
 			s.Consumer.Waited, s.Workers.WaitPut = 0, 400*time.Millisecond
-		}, ByProcessors, []string{"workers have work for 80 % of them"}},
-		{"shared processors", func(s *Stats) {
+		}, stats.ByProcessors, []string{"workers have work for 80 % of them"}},
+		{"shared processors", func(s *stats.Run) {
 			s.Consumer.Waited, s.Consumer.Body, s.Consumer.FastestBody = 10*time.Millisecond, 990*time.Millisecond, 2*time.Millisecond
-		}, ByProcessors, []string{"processors-bound", "49.5ms beside the workers, 2ms at its fastest", "decode"}},
-		{"a slow step alone", func(s *Stats) {
+		}, stats.ByProcessors, []string{"processors-bound", "49.5ms beside the workers, 2ms at its fastest", "decode"}},
+		{"a slow step alone", func(s *stats.Run) {
 			s.Consumer.Waited, s.Workers.WaitPut = 0, 1800*time.Millisecond
 			s.CPU = time.Second
-		}, ByConsumer, []string{"only a faster step helps"}},
-		{"a step that idle workers stretch", func(s *Stats) {
+		}, stats.ByConsumer, []string{"only a faster step helps"}},
+		{"a step that idle workers stretch", func(s *stats.Run) {
 			s.Consumer.Waited, s.Workers.WaitPut, s.Consumer.FastestBody = 0, 1800*time.Millisecond, time.Millisecond
-		}, ByConsumer, []string{"fewer Workers"}},
-		{"reader on full processors", func(s *Stats) { s.Operators[0].Busy = 3 * time.Second }, ByReader, []string{"cheaper to read"}},
+		}, stats.ByConsumer, []string{"fewer Workers"}},
+		{"reader on full processors", func(s *stats.Run) { s.Operators[0].Busy = 3 * time.Second }, stats.ByReader, []string{"cheaper to read"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := base()
@@ -185,12 +186,12 @@ func TestVerdictRules(t *testing.T) {
 }
 
 func TestBoundsAreTextBothWays(t *testing.T) {
-	for b := Undecided; b <= ByCopy; b++ {
-		text, err := json.Marshal(Verdict{Bound: b})
+	for b := stats.Undecided; b <= stats.ByCopy; b++ {
+		text, err := json.Marshal(stats.Verdict{Bound: b})
 		require.NoError(t, err)
-		var back Verdict
+		var back stats.Verdict
 		require.NoError(t, json.Unmarshal(text, &back))
-		require.Equal(t, Verdict{Bound: b}, back)
+		require.Equal(t, stats.Verdict{Bound: b}, back)
 	}
-	require.ErrorContains(t, json.Unmarshal([]byte(`{"bound":"luck"}`), new(Verdict)), `no bound "luck"; the bounds are undecided, reader`)
+	require.ErrorContains(t, json.Unmarshal([]byte(`{"bound":"luck"}`), new(stats.Verdict)), `no bound "luck"; the bounds are undecided, reader`)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/planktonml/plankton/pipeline/datum"
+	"github.com/planktonml/plankton/pipeline/stats"
 )
 
 // Warnings count for samples that become rows, whatever the number of workers; those of
@@ -18,10 +19,10 @@ func TestWarningsOfRowsAreCountedAndNamed(t *testing.T) {
 	const n = 60
 	for _, workers := range []int{1, 3} {
 		var mu sync.Mutex
-		told := map[int64]WarningEvent{}
+		told := map[int64]stats.WarningEvent{}
 		p, err := New(Options{
 			BatchSize: 7, Workers: workers, OnError: Skip,
-			Events: EventListener{Warned: func(e WarningEvent) {
+			Events: stats.Events{Warned: func(e stats.WarningEvent) {
 				mu.Lock()
 				defer mu.Unlock()
 				told[e.Index] = e
@@ -59,7 +60,7 @@ func TestWarningsOfRowsAreCountedAndNamed(t *testing.T) {
 		require.NoError(t, r.Close())
 		const want = n/3 - (n+8)/9
 		require.EqualValues(t, want, s.Warnings.Count)
-		require.Len(t, s.Warnings.First, min(want, maxWarnings))
+		require.Len(t, s.Warnings.First, min(want, stats.MaxWarnings))
 		require.Len(t, told, want)
 		for _, w := range s.Warnings.First {
 			require.Equal(t, fmt.Sprintf("number %d is a multiple of 3", w.Index), w.Text)
@@ -71,9 +72,9 @@ func TestWarningsOfRowsAreCountedAndNamed(t *testing.T) {
 		require.Zero(t, s.Sub(s).Warnings.Count)
 		require.NotContains(t, s.Sub(s).String(), "warnings")
 		var text strings.Builder
-		require.NoError(t, WritePrometheus(&text, s))
+		require.NoError(t, stats.WritePrometheus(&text, s))
 		require.Contains(t, text.String(), fmt.Sprintf("plankton_warnings_total{pipeline=\"0\"} %d\n", want))
 	}
 	new(datum.Sample).Warn(errors.New("of no worker"))
-	require.Equal(t, "no warnings", WarningStats{}.String())
+	require.Equal(t, "no warnings", stats.Warnings{}.String())
 }

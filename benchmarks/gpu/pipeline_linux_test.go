@@ -15,6 +15,7 @@ import (
 	"github.com/planktonml/plankton/pipeline"
 	"github.com/planktonml/plankton/pipeline/ops"
 	"github.com/planktonml/plankton/pipeline/readers"
+	"github.com/planktonml/plankton/pipeline/stats"
 	"github.com/planktonml/plankton/streams"
 	"github.com/planktonml/plankton/streams/cuda"
 	"github.com/planktonml/plankton/streams/cuda/cudatest"
@@ -69,7 +70,7 @@ func follow(t *testing.T, d *cuda.Device, timeline string, policy streams.Policy
 	events.Operator = nil // of every sample: more than a timeline shows
 	record, p := events.Stream, (*pipeline.Pipeline)(nil)
 	var mu sync.Mutex
-	events.Stream = func(e pipeline.StreamEvent) {
+	events.Stream = func(e stats.StreamEvent) {
 		record(e)
 		mu.Lock()
 		defer mu.Unlock()

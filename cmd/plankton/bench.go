@@ -18,6 +18,7 @@ import (
 	"github.com/planktonml/plankton/internal/workload"
 	"github.com/planktonml/plankton/iterator"
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/stats"
 	"github.com/planktonml/plankton/shard"
 	"github.com/planktonml/plankton/streams"
 )
@@ -76,12 +77,12 @@ type benchResult struct {
 	stats        iterator.Stats // of the epochs that were timed
 	first        time.Duration  // the wait for the first batch
 
-	Memory pipeline.MemoryStatistics `json:"memory,omitempty"` // with --memory-stats
+	Memory stats.Memory `json:"memory,omitempty"` // with --memory-stats
 }
 
 // watch is what looks on while a workload runs; the zero value is nobody.
 type watch struct {
-	events pipeline.EventListener
+	events stats.Events
 	batch  func(*iterator.Batch)
 	device streams.Device // normalises whole batches, if there is one
 	policy streams.Policy // of the device

@@ -10,6 +10,7 @@ import (
 	"github.com/planktonml/plankton/iterator"
 	"github.com/planktonml/plankton/memstats"
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/stats"
 	"github.com/planktonml/plankton/streams"
 )
 
@@ -97,10 +98,10 @@ func (f *definition) open(e execution, need int64) (*opened, error) {
 		opt.MemoryBudget = dense + int64(e.budget*float64(need))
 	}
 	if e.hooks {
-		count := func(pipeline.BatchEvent) { o.events.Add(1) }
-		opt.Events = pipeline.EventListener{BatchBegun: count, BatchMade: count, BatchFinished: count, BatchDelivered: count, BatchReleased: count}
-		opt.Events.Operator = func(pipeline.OperatorEvent) { o.events.Add(1) }
-		opt.Events.WorkerWaited = func(pipeline.WaitEvent) { o.events.Add(1) }
+		count := func(stats.BatchEvent) { o.events.Add(1) }
+		opt.Events = stats.Events{BatchBegun: count, BatchMade: count, BatchFinished: count, BatchDelivered: count, BatchReleased: count}
+		opt.Events.Operator = func(stats.OperatorEvent) { o.events.Add(1) }
+		opt.Events.WorkerWaited = func(stats.WaitEvent) { o.events.Add(1) }
 	}
 	for _, shard := range f.shards {
 		p, err := pipeline.New(opt, f.graph(shard))

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/stats"
 )
 
 // graph is the picture of a pipeline: boxes in levels, by how many operators are before
@@ -79,7 +80,7 @@ func (p *parts) add(level int, b box) int {
 }
 
 // newParts lists a pipeline's operators and outputs, with what its run has taken.
-func newParts(p *pipeline.Pipeline, s pipeline.Stats) *parts {
+func newParts(p *pipeline.Pipeline, s stats.Run) *parts {
 	var all parts
 	last := 0
 	for i, o := range p.Operators() {
@@ -242,7 +243,7 @@ func (g *graph) ends(from, to int) (along1, across1, along2, across2, end, gap f
 	return a.X + a.W, a.Y + a.H/2, b.X - head, b.Y + b.H/2, g.Height, columnGap
 }
 
-func operatorBox(o *pipeline.OperatorInfo, s *pipeline.OperatorStats, all pipeline.Stats) box {
+func operatorBox(o *pipeline.OperatorInfo, s *stats.Operator, all stats.Run) box {
 	b := box{Kind: "operator", Title: wrap(shortName(o.Name))}
 	if o.Reader {
 		b.Kind = "reader"
@@ -267,7 +268,7 @@ func operatorBox(o *pipeline.OperatorInfo, s *pipeline.OperatorStats, all pipeli
 	return b
 }
 
-func consumerBox(s pipeline.Stats) box {
+func consumerBox(s stats.Run) box {
 	c := s.Consumer
 	step := 0.0
 	if c.Batches > 0 {
@@ -280,7 +281,7 @@ func consumerBox(s pipeline.Stats) box {
 	}
 }
 
-func perSampleBytes(o pipeline.OperatorStats) string {
+func perSampleBytes(o stats.Operator) string {
 	if n := o.Samples - o.Errors; n > 0 {
 		return bytesOf(float64(o.Bytes) / float64(n))
 	}

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/stats"
 )
 
 // How many events a Recorder keeps; a trace of all of them takes some 40 MB.
@@ -24,18 +24,18 @@ type Recorder struct {
 	began time.Time
 
 	mu        sync.Mutex
-	operators []pipeline.OperatorEvent
-	waits     []pipeline.WaitEvent
+	operators []stats.OperatorEvent
+	waits     []stats.WaitEvent
 	batches   []batchEvent
-	works     []pipeline.StreamEvent
-	tuned     []pipeline.TuneEvent
+	works     []stats.StreamEvent
+	tuned     []stats.TuneEvent
 	dropped   int64
 }
 
 // batchEvent is one of the events of a batch.
 type batchEvent struct {
 	kind batchKind
-	pipeline.BatchEvent
+	stats.BatchEvent
 }
 
 type batchKind int
@@ -52,17 +52,17 @@ const (
 func NewRecorder() *Recorder { return &Recorder{began: time.Now()} }
 
 // Listener returns the functions that record.
-func (r *Recorder) Listener() pipeline.EventListener {
-	batch := func(kind batchKind) func(pipeline.BatchEvent) {
-		return func(e pipeline.BatchEvent) { keep(r, &r.batches, batchEvent{kind, e}, maxBatches) }
+func (r *Recorder) Listener() stats.Events {
+	batch := func(kind batchKind) func(stats.BatchEvent) {
+		return func(e stats.BatchEvent) { keep(r, &r.batches, batchEvent{kind, e}, maxBatches) }
 	}
-	return pipeline.EventListener{
+	return stats.Events{
 		BatchBegun: batch(begun), BatchMade: batch(made), BatchFinished: batch(finished),
 		BatchDelivered: batch(delivered), BatchReleased: batch(released),
-		Operator:     func(e pipeline.OperatorEvent) { keep(r, &r.operators, e, maxOperators) },
-		Stream:       func(e pipeline.StreamEvent) { keep(r, &r.works, e, maxWorks) },
-		WorkerWaited: func(e pipeline.WaitEvent) { keep(r, &r.waits, e, maxWaits) },
-		Tuned:        func(e pipeline.TuneEvent) { keep(r, &r.tuned, e, maxWaits) },
+		Operator:     func(e stats.OperatorEvent) { keep(r, &r.operators, e, maxOperators) },
+		Stream:       func(e stats.StreamEvent) { keep(r, &r.works, e, maxWorks) },
+		WorkerWaited: func(e stats.WaitEvent) { keep(r, &r.waits, e, maxWaits) },
+		Tuned:        func(e stats.TuneEvent) { keep(r, &r.tuned, e, maxWaits) },
 	}
 }
 

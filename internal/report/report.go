@@ -1,6 +1,8 @@
 package report
 
 import (
+	"github.com/planktonml/plankton/pipeline/stats"
+
 	_ "embed"
 	"fmt"
 	"html/template"
@@ -18,7 +20,7 @@ type Report struct {
 	Settings string // of the run, in words
 	Made     time.Time
 	Pipeline *pipeline.Pipeline
-	Stats    pipeline.Stats
+	Stats    stats.Run
 	First    time.Duration // the wait for the first batch of all
 	Series   Series
 	Timeline *Timeline // nil where no stream was at work
@@ -38,7 +40,7 @@ func (r *Report) WriteHTML(w io.Writer) error { return pageTemplate.Execute(w, n
 // view is a Report in the form that the page's template prints.
 type view struct {
 	*Report
-	Verdict pipeline.Verdict
+	Verdict stats.Verdict
 	Figures []figure
 	Graphs  []graph // the same, in columns and in rows
 	Narrow  float64 // the width of windows up to which the second one is shown
@@ -67,7 +69,7 @@ type row struct {
 }
 
 // verdict is the verdict with the short name of the operator.
-func verdict(s pipeline.Stats) pipeline.Verdict {
+func verdict(s stats.Run) stats.Verdict {
 	v := s.Verdict()
 	if v.Operator != "" {
 		name := strings.NewReplacer(v.Operator, shortName(v.Operator))

@@ -19,6 +19,7 @@ import (
 	"github.com/planktonml/plankton/iterator"
 	"github.com/planktonml/plankton/pipeline"
 	"github.com/planktonml/plankton/pipeline/datum"
+	"github.com/planktonml/plankton/pipeline/stats"
 	"github.com/planktonml/plankton/streams"
 )
 
@@ -50,7 +51,7 @@ func (s dots) Read(_ context.Context, i int64, out []*datum.Tensor) error {
 
 // run records two epochs of a pipeline with two operators, whose names must be
 // escaped.
-func run(t *testing.T) (*Recorder, *pipeline.Pipeline, pipeline.Stats) {
+func run(t *testing.T) (*Recorder, *pipeline.Pipeline, stats.Run) {
 	t.Helper()
 	rec := NewRecorder()
 	copyOp := func(g *pipeline.Graph, name string, v pipeline.Value) pipeline.Value {
@@ -135,7 +136,7 @@ func TestARecorderHasBounds(t *testing.T) {
 	rec := NewRecorder()
 	told := rec.Listener().WorkerWaited
 	for range maxWaits + 2 {
-		told(pipeline.WaitEvent{})
+		told(stats.WaitEvent{})
 	}
 	require.EqualValues(t, 2, rec.Dropped())
 	require.Len(t, rec.waits, maxWaits)
@@ -145,7 +146,7 @@ func TestSeries(t *testing.T) {
 	rec := NewRecorder()
 	told := rec.Listener().BatchDelivered
 	for i := range 20 {
-		told(pipeline.BatchEvent{Time: rec.began.Add(time.Duration(i+1) * time.Second), Waited: time.Second, Valid: 8, Ready: i % 2})
+		told(stats.BatchEvent{Time: rec.began.Add(time.Duration(i+1) * time.Second), Waited: time.Second, Valid: 8, Ready: i % 2})
 	}
 	s := rec.Series(10)
 	require.Len(t, s.Samples, 10)

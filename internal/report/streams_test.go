@@ -14,13 +14,14 @@ import (
 	"github.com/planktonml/plankton/iterator"
 	"github.com/planktonml/plankton/pipeline"
 	"github.com/planktonml/plankton/pipeline/datum"
+	"github.com/planktonml/plankton/pipeline/stats"
 	"github.com/planktonml/plankton/streams"
 	"github.com/planktonml/plankton/streams/streamtest"
 )
 
 // runOnStreams records two epochs of a pipeline with operators for whole batches:
 // two chains on a device, what joins them, and one on the host that reads it.
-func runOnStreams(t *testing.T, d streams.Device, kernel time.Duration) (*Recorder, *pipeline.Pipeline, pipeline.Stats) {
+func runOnStreams(t *testing.T, d streams.Device, kernel time.Duration) (*Recorder, *pipeline.Pipeline, stats.Run) {
 	t.Helper()
 	rec := NewRecorder()
 	batchOp := func(g *pipeline.Graph, name string, backend executor.Backend, in ...pipeline.Value) pipeline.Value {
@@ -143,9 +144,9 @@ func TestATimelineShowsStreams(t *testing.T) {
 
 func TestABoxShowsTheTimeOnAStream(t *testing.T) {
 	o := pipeline.OperatorInfo{Name: "blur"}
-	all := pipeline.Stats{Elapsed: time.Second}
+	all := stats.Run{Elapsed: time.Second}
 	all.Workers.Capacity = 2 * time.Second
-	s := pipeline.OperatorStats{Samples: 1000, Busy: 10 * time.Millisecond}
+	s := stats.Operator{Samples: 1000, Busy: 10 * time.Millisecond}
 	host := operatorBox(&o, &s, all)
 	require.Equal(t, []string{"10\u202fµs a sample, 0\u202f%"}, host.Lines)
 	s.Stream, s.OnStream = 3, 400*time.Millisecond

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/stats"
 )
 
 // place is a batch of a run.
@@ -30,9 +31,9 @@ func (r *Recorder) onStreams() map[int]bool {
 // inOrder returns what streams did in the order of time, and so that no work
 // begins before the one in front of it on its stream has ended: the clocks of
 // device and host may be that far apart. mu is held.
-func (r *Recorder) inOrder() []pipeline.StreamEvent {
+func (r *Recorder) inOrder() []stats.StreamEvent {
 	works := slices.Clone(r.works)
-	slices.SortStableFunc(works, func(a, b pipeline.StreamEvent) int { return a.Start.Compare(b.Start) })
+	slices.SortStableFunc(works, func(a, b stats.StreamEvent) int { return a.Start.Compare(b.Start) })
 	free := map[int]time.Time{} // by stream
 	for i := range works {
 		e := &works[i]

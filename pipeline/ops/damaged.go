@@ -18,7 +18,7 @@ const (
 	// Refuse makes the file an error of its sample.
 	Refuse DamagedPolicy = iota
 	// Keep delivers the picture that libjpeg-turbo makes of the file. What is missing is
-	// grey, or as coarse as a progressive file has it so far. Stats.Warnings counts and
+	// grey, or as coarse as a progressive file has it so far. stats.Run.Warnings counts and
 	// names such files.
 	Keep
 )

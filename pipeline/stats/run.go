@@ -1,4 +1,4 @@
-package pipeline
+package stats
 
 import (
 	"fmt"
@@ -10,24 +10,24 @@ import (
 	"github.com/planktonml/plankton/memstats"
 )
 
-// Stats is what a run of a pipeline has done since it began, counted in every
+// Run is what a run of a pipeline has done since it began, counted in every
 // mode, always. All times are of the clock, summed over the workers where there
 // are several; docs/statistics.md says what each figure means. Time in which the
 // workers were parked, between loops over epochs, counts nowhere.
-type Stats struct {
-	Elapsed    time.Duration   `json:"elapsed_ns"`
-	CPU        time.Duration   `json:"cpu_ns"` // of the whole process meanwhile; 0 where the system does not tell
-	Processors int             `json:"processors"`
-	Operators  []OperatorStats `json:"operators"` // in the order of Pipeline.Operators
-	Workers    WorkerStats     `json:"workers"`
-	Queue      QueueStats      `json:"queue"`
-	Consumer   ConsumerStats   `json:"consumer"`
-	Memory     memstats.Stats  `json:"memory"` // of now
-	Warnings   WarningStats    `json:"warnings,omitzero"`
+type Run struct {
+	Elapsed    time.Duration  `json:"elapsed_ns"`
+	CPU        time.Duration  `json:"cpu_ns"` // of the whole process meanwhile; 0 where the system does not tell
+	Processors int            `json:"processors"`
+	Operators  []Operator     `json:"operators"` // in the order of Pipeline.Operators
+	Workers    Workers        `json:"workers"`
+	Queue      Queue          `json:"queue"`
+	Consumer   Consumer       `json:"consumer"`
+	Memory     memstats.Stats `json:"memory"` // of now
+	Warnings   Warnings       `json:"warnings,omitzero"`
 }
 
-// OperatorStats is what one operator or reader has done.
-type OperatorStats struct {
+// Operator is what one operator or reader has done.
+type Operator struct {
 	Name    string        `json:"name"`
 	Reader  bool          `json:"reader,omitempty"`
 	Batch   bool          `json:"batch,omitempty"` // works on whole batches
@@ -45,8 +45,8 @@ type OperatorStats struct {
 	OnStream time.Duration `json:"on_stream_ns,omitempty"` // its work took there; Busy is the time to issue it
 }
 
-// WorkerStats is what the workers did with their time.
-type WorkerStats struct {
+// Workers is what the workers did with their time.
+type Workers struct {
 	Workers  int           `json:"workers"`     // at work now
 	Capacity time.Duration `json:"capacity_ns"` // the time that there was, of all workers
 	WaitPut  time.Duration `json:"wait_put_ns"` // they waited for a free batch: the consumer holds them up
@@ -56,9 +56,9 @@ type WorkerStats struct {
 	WaitMemory time.Duration `json:"wait_memory_ns"` // they waited for memory
 }
 
-// QueueStats says how full the queue of finished batches was whenever the
+// Queue says how full the queue of finished batches was whenever the
 // consumer asked for one.
-type QueueStats struct {
+type Queue struct {
 	Depth  int   `json:"depth"`  // batches made ahead at most, now
 	Asked  int64 `json:"asked"`  // times a batch was asked for
 	Found  int64 `json:"found"`  // times it was ready
@@ -66,8 +66,8 @@ type QueueStats struct {
 	Places int64 `json:"places"` // the depth, summed over the times
 }
 
-// ConsumerStats is what the consumer got and how long it waited.
-type ConsumerStats struct {
+// Consumer is what the consumer got and how long it waited.
+type Consumer struct {
 	Batches     int64         `json:"batches"`
 	Samples     int64         `json:"samples"` // valid rows
 	Bad         int64         `json:"bad"`     // samples that were skipped or replaced
@@ -79,13 +79,13 @@ type ConsumerStats struct {
 	Gap         time.Duration `json:"gap_ns"`          // the wait for those epochs' first batches
 }
 
-// Sub returns what was done since an earlier Stats of the same run. Figures of
+// Sub returns what was done since an earlier Run of the same run. Figures of
 // now, such as Memory, stay as they are, and so do FastestBody and Warnings.First. FirstBatch is 0
 // if the first batch came earlier.
-func (s Stats) Sub(earlier Stats) Stats {
+func (s Run) Sub(earlier Run) Run {
 	s.Elapsed -= earlier.Elapsed
 	s.CPU -= earlier.CPU
-	ops := make([]OperatorStats, len(s.Operators))
+	ops := make([]Operator, len(s.Operators))
 	copy(ops, s.Operators)
 	for i := range min(len(ops), len(earlier.Operators)) {
 		o, e := &ops[i], &earlier.Operators[i]
@@ -123,10 +123,10 @@ func (s Stats) Sub(earlier Stats) Stats {
 }
 
 // steady returns the time at work without the wait for the very first batch.
-func (s Stats) steady() time.Duration { return s.Elapsed - s.Consumer.FirstBatch }
+func (s Run) steady() time.Duration { return s.Elapsed - s.Consumer.FirstBatch }
 
 // Rate returns the valid samples per second that the consumer got.
-func (s Stats) Rate() float64 {
+func (s Run) Rate() float64 {
 	if s.Elapsed <= 0 {
 		return 0
 	}
@@ -135,28 +135,28 @@ func (s Stats) Rate() float64 {
 
 // CPUShare returns the part of the machine's processors that the process kept
 // busy, 0 to 1; 0 where the system does not tell.
-func (s Stats) CPUShare() float64 {
+func (s Run) CPUShare() float64 {
 	return share(s.CPU, s.Elapsed*time.Duration(s.Processors))
 }
 
 // Busy returns the time in which workers worked on samples.
-func (w WorkerStats) Busy() time.Duration {
+func (w Workers) Busy() time.Duration {
 	return max(0, w.Capacity-w.WaitPut-w.WaitGet-w.WaitMemory-w.Yielded)
 }
 
 // BusyShare returns Busy as a part of all the workers' time, 0 to 1.
-func (w WorkerStats) BusyShare() float64 { return share(w.Busy(), w.Capacity) }
+func (w Workers) BusyShare() float64 { return share(w.Busy(), w.Capacity) }
 
 // Occupancy returns how full the queue was when batches were asked for, 0 to 1:
 // 1 means that the pipeline was always as far ahead as it may be.
-func (q QueueStats) Occupancy() float64 { return portion(q.Ready, q.Places) }
+func (q Queue) Occupancy() float64 { return portion(q.Ready, q.Places) }
 
 // FoundShare returns how often a batch was ready when it was asked for, 0 to 1.
-func (q QueueStats) FoundShare() float64 { return portion(q.Found, q.Asked) }
+func (q Queue) FoundShare() float64 { return portion(q.Found, q.Asked) }
 
 // WaitShare returns the part of the consumer's time in which it waited for data,
 // 0 to 1.
-func (c ConsumerStats) WaitShare() float64 { return share(c.Waited, c.Waited+c.Body) }
+func (c Consumer) WaitShare() float64 { return share(c.Waited, c.Waited+c.Body) }
 
 func share(part, whole time.Duration) float64 { return portion(int64(part), int64(whole)) }
 
@@ -169,11 +169,11 @@ func portion(part, whole int64) float64 {
 }
 
 // String writes the figures as a table, the verdict last.
-func (s Stats) String() string {
+func (s Run) String() string {
 	var b strings.Builder
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(t, "operator\tsamples\tMB\terrors\tµs/sample\tbusy %\twait %\t")
-	device := slices.ContainsFunc(s.Operators, func(o OperatorStats) bool { return o.Stream > 0 })
+	device := slices.ContainsFunc(s.Operators, func(o Operator) bool { return o.Stream > 0 })
 	if device {
 		fmt.Fprint(t, "stream\tµs/sample there\tof the time %\t")
 	}

@@ -1,4 +1,4 @@
-package pipeline_test
+package stats_test
 
 import (
 	"context"
@@ -9,10 +9,11 @@ import (
 	"github.com/planktonml/plankton/iterator"
 	"github.com/planktonml/plankton/pipeline"
 	"github.com/planktonml/plankton/pipeline/readers"
+	"github.com/planktonml/plankton/pipeline/stats"
 )
 
 // The library does not log; a program that wants logs listens to events.
-func ExampleEventListener() {
+func ExampleEvents() {
 	log := slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{
 		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 			if a.Key == slog.TimeKey {
@@ -21,8 +22,8 @@ func ExampleEventListener() {
 			return a
 		},
 	}))
-	events := pipeline.EventListener{
-		BatchDelivered: func(e pipeline.BatchEvent) {
+	events := stats.Events{
+		BatchDelivered: func(e stats.BatchEvent) {
 			log.Info("batch", "epoch", e.Epoch, "step", e.Step, "valid", e.Valid)
 		},
 	}

@@ -1,4 +1,4 @@
-package pipeline
+package stats
 
 import (
 	"fmt"
@@ -10,12 +10,12 @@ import (
 // its operators, or an operator for whole batches on the host.
 type line struct {
 	work   time.Duration
-	top    OperatorStats // the operator that takes most of it
-	shared bool          // by several operators
+	top    Operator // the operator that takes most of it
+	shared bool     // by several operators
 }
 
 // inLine returns the time that the operator took of its line.
-func (o *OperatorStats) inLine() time.Duration {
+func (o *Operator) inLine() time.Duration {
 	if o.Stream > 0 {
 		return o.OnStream
 	}
@@ -23,7 +23,7 @@ func (o *OperatorStats) inLine() time.Duration {
 }
 
 // busiest returns the line with the most work, the zero line if there is none.
-func (s Stats) busiest() (top line) {
+func (s Run) busiest() (top line) {
 	var lines []line
 	for _, o := range s.Operators {
 		if !o.Batch {
@@ -50,7 +50,7 @@ func (s Stats) busiest() (top line) {
 }
 
 // inLine judges a run whose batches queue up in front of a line.
-func (s Stats) inLine(v *Verdict, l line, waits float64) {
+func (s Run) inLine(v *Verdict, l line, waits float64) {
 	o, w := l.top, s.Workers
 	v.Operator, v.inLine = o.Name, true
 	cost, part := round(each(o.inLine(), o.Samples)), percent(share(l.work, s.steady()))

@@ -1,4 +1,4 @@
-package pipeline
+package stats
 
 import (
 	"fmt"
@@ -87,9 +87,9 @@ const (
 // A step that takes long does not prove that it is the limit: workers that have
 // its processors stretch it. So a run on full processors counts as bound by its
 // consumer only if the workers need few of them.
-func (s Stats) Verdict() Verdict {
+func (s Run) Verdict() Verdict {
 	c, w := s.Consumer, s.Workers
-	if c.Batches < minBatches-1 || w.Capacity <= 0 {
+	if c.Batches < MinBatches-1 || w.Capacity <= 0 {
 		return Verdict{
 			Because: fmt.Sprintf("%d batches in %v are too few to judge", c.Batches, round(s.Elapsed)),
 			Advice:  "Let it run longer",
@@ -130,7 +130,7 @@ func (s Stats) Verdict() Verdict {
 }
 
 // late judges a run whose consumer waits while the workers are at work.
-func (s Stats) late(v *Verdict, top OperatorStats, waits float64) {
+func (s Run) late(v *Verdict, top Operator, waits float64) {
 	w := s.Workers
 	v.Bound = ByOperator
 	if top.Reader {
@@ -156,13 +156,13 @@ func (s Stats) late(v *Verdict, top OperatorStats, waits float64) {
 }
 
 // load returns how much of the processors the workers' work would take, 0 to 1.
-func (s Stats) load() float64 {
+func (s Run) load() float64 {
 	return share(s.Workers.Busy()+s.Workers.Yielded, s.Elapsed*time.Duration(s.Processors))
 }
 
 // between says so where handing samples around takes longer than what is done
 // with them.
-func (s Stats) between() string {
+func (s Run) between() string {
 	rest := s.Workers.Busy()
 	for _, o := range s.Operators {
 		if !o.Batch {
@@ -176,8 +176,8 @@ func (s Stats) between() string {
 }
 
 // slowest returns the operator on which workers spent the most time.
-func (s Stats) slowest() OperatorStats {
-	var top OperatorStats
+func (s Run) slowest() Operator {
+	var top Operator
 	for _, o := range s.Operators {
 		if o.Busy+o.WaitGet > top.Busy+top.WaitGet || top.Name == "" {
 			top = o
@@ -187,7 +187,7 @@ func (s Stats) slowest() OperatorStats {
 }
 
 // stretch says so where steps take much longer than the fastest one.
-func (s Stats) stretch() string {
+func (s Run) stretch() string {
 	mean := each(s.Consumer.Body, s.Consumer.Batches)
 	if fastest := s.Consumer.FastestBody; mean > time.Millisecond && float64(mean) >= shared*float64(fastest) {
 		return fmt.Sprintf("; the step takes %v beside the workers, %v at its fastest", round(mean), round(fastest))

@@ -1,0 +1,102 @@
+package stats
+
+import "time"
+
+// Events holds functions that a pipeline calls when something happens,
+// for logs, traces and dashboards. Any of them may be nil. They are called by
+// the goroutine at work, several of them at a time, so they must be quick and
+// safe for concurrent use, and must not call the pipeline.
+type Events struct {
+	// BatchBegun is called when a batch is free to be made, BatchMade when its
+	// last row is done.
+	BatchBegun, BatchMade func(BatchEvent)
+
+	// BatchFinished is called when the operators for whole batches are done with
+	// it, where there are any.
+	BatchFinished func(BatchEvent)
+
+	// BatchDelivered is called when the consumer gets a batch, BatchReleased
+	// when it has given it back. Between them runs its step.
+	BatchDelivered, BatchReleased func(BatchEvent)
+
+	// Operator is called after every sample of every operator. With it the time
+	// of every sample is taken, also where operators are so cheap that
+	// otherwise only some samples' is.
+	Operator func(OperatorEvent)
+
+	// Stream is called for every operator that has worked on a batch on a stream of
+	// Options.Device, when all of the batch's have, before BatchFinished. With it the
+	// streams record up to two events more for each.
+	Stream func(StreamEvent)
+
+	// WorkerWaited is called after a worker had to wait for a free batch.
+	WorkerWaited func(WaitEvent)
+
+	// Warned is called for a row that was made although an operator warned of its
+	// sample, see Sample.Warn.
+	Warned func(WarningEvent)
+
+	// Tuned is called when Autotune changes something.
+	Tuned func(TuneEvent)
+}
+
+// BatchEvent is something that happened to a batch.
+type BatchEvent struct {
+	Time        time.Time
+	Epoch, Step int64
+	Slot        int           // the memory that the batch is made in
+	Waited      time.Duration // BatchDelivered: how long the consumer waited for it
+	Ready       int           // BatchDelivered: batches that were ready when it was asked for
+	Valid       int           // rows that are valid; 0 in BatchBegun
+}
+
+// OperatorEvent is an operator's work on one sample.
+type OperatorEvent struct {
+	Start    time.Time
+	Duration time.Duration // for an operator on a device the time of the call on the host; see StreamEvent
+	Waited   time.Duration // the part of Duration in which it waited for its turn or for memory
+	Operator int           // its place in Run.Operators
+	Worker   int           // -1 for an operator that works on whole batches
+	Epoch    int64
+	Step     int64
+	Row      int   // -1 for an operator that works on whole batches
+	Bytes    int64 // of the result
+	Failed   bool
+}
+
+// StreamEvent is an operator's work on one batch on a stream of a device.
+//
+// Where Measured is set, Waited and Duration are those of the device's events
+// (streams.Event.Elapsed), and Start is too, carried over to the host's clock by
+// what is certain: that work begins after it is issued, and ends before the host
+// learns of it. Where a device cannot tell, Start is when the operator's function
+// was called on the host, Duration lasts until the host learned that the work had
+// completed, and Waited is 0.
+type StreamEvent struct {
+	Operator    int // its place in Run.Operators
+	Stream      int // in the order in which the run made its streams, from 0
+	Epoch, Step int64
+	Slot        int
+	Issued      time.Time     // when the host put it on the stream
+	Waited      time.Duration // just before Start: the stream waited for other streams
+	Start       time.Time
+	Duration    time.Duration
+	Measured    bool
+}
+
+// WaitEvent is a worker's wait for a free batch.
+type WaitEvent struct {
+	Start    time.Time
+	Duration time.Duration
+	Worker   int
+}
+
+// TuneEvent is a change that Autotune made.
+type TuneEvent struct {
+	Time          time.Time
+	Workers       int     // that work from now on
+	PrefetchDepth int     // from now on
+	Rate          float64 // samples per second before the change
+	Verdict       Verdict // that the change follows
+	Reverted      bool    // the change before did not help and is taken back
+}
