@@ -34,6 +34,8 @@ var runNames = flagNames{
 		"; give another folder or set Extensions", "; give another folder",
 		"count against MemoryBudget:", "count against --memory-budget:",
 		"lower BatchSize or the prefetch depth", "lower --batch or --prefetch",
+		"options: BatchSize ", "--batch ",
+		", PrefetchDepth ", ", --prefetch ",
 	),
 }
 
