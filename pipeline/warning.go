@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/planktonml/plankton/internal/printable"
 )
 
 // A Warning is what an operator said of a sample that it made all the same, such as
@@ -98,5 +100,5 @@ func (s WarningStats) String() string {
 		return fmt.Sprintf("%d warnings", s.Count)
 	}
 	v := s.First[0]
-	return fmt.Sprintf("%d warnings, such as %s: %s: %s", s.Count, v.Source, v.Op, v.Text)
+	return fmt.Sprintf("%d warnings, such as %s: %s: %s", s.Count, printable.Name(v.Source), v.Op, printable.Line(v.Text))
 }
