@@ -1,5 +1,7 @@
 package pipeline
 
+import "github.com/planktonml/plankton/streams"
+
 // pull ranges over a sequence in a goroutine of its own, one step at a time.
 // iter.Pull2 would do the same without the channels, but its coroutine must not
 // be resumed by goroutines that are locked to different threads, as the workers
@@ -35,7 +37,7 @@ func (p *pull) run(s Sequence) {
 		v := recover()
 		switch {
 		case v != nil:
-			err = newPanicError(v)
+			err = streams.NewPanicError(v)
 		case !whole:
 			err = errGoexit
 		}

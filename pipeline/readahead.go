@@ -6,6 +6,8 @@ import (
 	"math"
 	"sync"
 	"sync/atomic"
+
+	"github.com/planktonml/plankton/streams"
 )
 
 // Prefetcher is a Source that can bring samples nearer before they are read, such
@@ -180,7 +182,7 @@ func (a *readAhead) take() (row, index int64, ok bool) {
 func (a *readAhead) fetch(ctx context.Context, row, index int64) (fetched bool) {
 	defer func() {
 		if v := recover(); v != nil {
-			e := newPanicError(v)
+			e := streams.NewPanicError(v)
 			a.mu.Lock()
 			defer a.mu.Unlock()
 			if a.panics == nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/planktonml/plankton/memstats"
+	"github.com/planktonml/plankton/streams"
 )
 
 // worker runs samples through the pipeline's operators, one at a time, in
@@ -25,10 +26,10 @@ type worker struct {
 	kept []Tensor   // what a sequence has delivered for this sample before, or nil
 	use  *memoryUse // nil without Options.EnableMemoryStats
 
-	warned   []warned // by the operators of the sample at work
-	warnings warnings // of all rows
-	limit *sampleLimit // nil without Options.SampleTimeout
-	retry retry
+	warned   []warned     // by the operators of the sample at work
+	warnings warnings     // of all rows
+	limit    *sampleLimit // nil without Options.SampleTimeout
+	retry    retry
 }
 
 type step struct {
@@ -93,7 +94,7 @@ func (w *worker) run(ctx context.Context, b *Batch, row int, plan [][]int64, seq
 	defer func() {
 		if v := recover(); v != nil {
 			if err = refusal(w.steps[w.at].out); err == nil { // else it comes of the memory that was refused
-				err = newPanicError(v)
+				err = streams.NewPanicError(v)
 			}
 			if w.rec.timing {
 				w.rec.done(nil, err)
