@@ -3,8 +3,9 @@ package executor
 import (
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"strings"
+
+	"github.com/planktonml/plankton/streams"
 )
 
 // Errors that can be told apart with errors.Is.
@@ -91,26 +92,15 @@ func (e *GraphError) Error() string {
 func (e *GraphError) Unwrap() error { return e.Err }
 
 // PanicError is the error of a kernel that panicked.
-type PanicError struct {
-	Value any
-	Stack []byte // of the goroutine that panicked
-}
-
-func (e *PanicError) Error() string { return fmt.Sprintf("the kernel panicked: %v", e.Value) }
-
-// Unwrap returns the value of the panic if it is an error.
-func (e *PanicError) Unwrap() error {
-	err, _ := e.Value.(error)
-	return err
-}
+type PanicError = streams.PanicError
 
 // notReturned is the error of a kernel that did not return, given what recover
-// returned.
+// returned. The deferred function that recovers calls it.
 func notReturned(recovered any) error {
 	if recovered == nil {
 		return ErrGoexit
 	}
-	return &PanicError{Value: recovered, Stack: debug.Stack()}
+	return streams.NewPanicError(recovered)
 }
 
 // TypeError says that a Value was read as something that it does not hold.

@@ -201,6 +201,7 @@ func TestKernelMistakes(t *testing.T) {
 	require.ErrorAs(t, consume(Op{Run: func(context.Context, *Call) error { panic("oops") }}), &pe)
 	require.Equal(t, "oops", pe.Value)
 	require.Contains(t, string(pe.Stack), "executor_test.go")
+	require.ErrorContains(t, pe, "/executor_test.go:")
 	require.ErrorAs(t, consume(Op{Async: true, Run: func(context.Context, *Call) error { panic("oops") }}), &pe)
 
 	var tooMuch *NodeError

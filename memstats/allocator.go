@@ -54,7 +54,7 @@ type Heap struct{}
 
 // Alloc returns zero bytes. They are always on the heap: a slab of constant
 // size could otherwise stay on a stack, and its address would not survive the
-// stack's growth. What the machine has no room for is a *MachineError.
+// stack's growth. What the machine has no room for is a *RoomError.
 func (Heap) Alloc(n int) ([]byte, error) {
 	if err := Room(int64(n)); err != nil {
 		return nil, err

@@ -27,7 +27,7 @@ const addressable = 1 << 47
 // noticeable is how many bytes are worth a look at what the process holds.
 const noticeable = 1 << 20
 
-// Room returns a *MachineError if the machine has no room for n more bytes beside what
+// Room returns a *RoomError if the machine has no room for n more bytes beside what
 // the program holds on the Go heap. The Go runtime would end the process over them. Less
 // than a MiB has always room.
 func Room(n int64) error { return room(n, MachineMemory(), liveHeap) }
@@ -42,7 +42,7 @@ func room(n, machine int64, live func() int64) error {
 			return nil
 		}
 	}
-	return &MachineError{Need: n, Machine: machine}
+	return &RoomError{Need: n, Machine: machine}
 }
 
 // liveHeap returns the bytes of objects on the heap, dead ones that were not collected
@@ -56,13 +56,13 @@ func liveHeap() int64 {
 	return int64(min(s[0].Value.Uint64(), math.MaxInt64))
 }
 
-// MachineError says that memory is more than the machine has, or more than it has left.
-type MachineError struct {
+// RoomError says that memory is more than the machine has, or more than it has left.
+type RoomError struct {
 	Need    int64 // bytes that were asked for
 	Machine int64 // bytes that the process can have in all, as MachineMemory says
 }
 
-func (e *MachineError) Error() string {
+func (e *RoomError) Error() string {
 	left := "has"
 	if e.Need <= e.Machine {
 		left = "has left, of"

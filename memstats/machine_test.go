@@ -16,9 +16,9 @@ func TestTheMachineHasMemory(t *testing.T) {
 func TestMoreThanTheMachineHas(t *testing.T) {
 	for _, n := range []int{int(MachineMemory()) + 1, addressable, 1 << 60, math.MaxInt} {
 		_, err := Heap{}.Alloc(n)
-		var over *MachineError
+		var over *RoomError
 		require.ErrorAs(t, err, &over)
-		require.Equal(t, MachineError{Need: int64(n), Machine: MachineMemory()}, *over)
+		require.Equal(t, RoomError{Need: int64(n), Machine: MachineMemory()}, *over)
 		require.ErrorContains(t, err, "are more than this machine, or its control group, has ")
 
 		var b Buffer

@@ -6,6 +6,7 @@ import (
 
 	"github.com/planktonml/plankton/internal/printable"
 	"github.com/planktonml/plankton/memstats"
+	"github.com/planktonml/plankton/streams"
 )
 
 var (
@@ -83,6 +84,10 @@ func (e *BatchBudgetError) Error() string {
 		beside, e.Made, e.Rows, e.Err.Need, e.Err.Limit, e.Err.Used, e.Estimate, release)
 }
 func (e *BatchBudgetError) Unwrap() error { return e.Err }
+
+// PanicError is a panic in an operator or reader. One for single samples fails its sample,
+// one for whole batches the run.
+type PanicError = streams.PanicError
 
 // errGoexit stands for a goroutine that an operator ended.
 var errGoexit = errors.New("the operator ended its goroutine (runtime.Goexit)")

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"runtime"
 	"slices"
@@ -10,6 +11,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/planktonml/plankton/executor"
+	"github.com/planktonml/plankton/streams"
 	"github.com/stretchr/testify/require"
 
 	"github.com/planktonml/plankton/pipeline/datum"
@@ -76,23 +79,29 @@ func TestAPanicNamesTheProgramsLine(t *testing.T) {
 	}
 }
 
-func TestFramesOfLibraries(t *testing.T) {
-	for _, c := range []struct {
-		function, file, library string
-		want                    bool
-	}{
-		{"sort.Sort", "/usr/lib/go/src/sort/sort.go", "/usr/lib/go/src/", true},
-		{"main.jitter", "/home/u/prog/main.go", "/usr/lib/go/src/", false},
-		{"newcomer/aug.jitter", "/home/u/prog/aug/jitter.go", "/usr/lib/go/src/", false},
-		{module + "pipeline.(*Tensor).typed", "/x/pipeline/tensor.go", "/usr/lib/go/src/", true},
-		{module + "pipeline.TestX.func1", "/x/pipeline/x_test.go", "/usr/lib/go/src/", false},
-		{module + "examples/distributed.main", "/x/examples/distributed/main.go", "/usr/lib/go/src/", false},
-		// -trimpath
-		{"sort.Sort", "sort/sort.go", "", true},
-		{"main.jitter", "./main.go", "", false},
-		{"main.jitter", "prog/main.go", "", false},
-		{"example.com/aug.jitter", "example.com/aug/jitter.go", "", false},
-	} {
-		require.Equal(t, c.want, fromLibrary(runtime.Frame{Function: c.function, File: c.file}, c.library), "%+v", c)
+// The same of operators for whole batches, on the host and on a device.
+func TestAPanicOnAWholeBatchNamesTheProgramsLine(t *testing.T) {
+	for _, backend := range []executor.Backend{executor.Host, executor.Device} {
+		var line int
+		d := streams.NewHost()
+		p, err := New(Options{BatchSize: 2, Device: d}, func(g *Graph) {
+			v := square(g, g.Read(ReaderOptions{}, numbers{n: 4})[0], nil)
+			g.Output("y", g.AddBatch(BatchOp{
+				Name: "breaks", Backend: backend, Inputs: []Value{v}, Outputs: []datum.Spec{{DType: datum.Uint8}},
+				New: func() (BatchKernel, error) {
+					return BatchKernelFunc(func(*streams.Context, []BatchTensor, []BatchTensor) error {
+						_, _, line, _ = runtime.Caller(0)
+						panic("no")
+					}), nil
+				},
+			})[0])
+		})
+		require.NoError(t, err)
+		_, err = p.Run(t.Context())
+		require.ErrorContains(t, err, fmt.Sprintf("/panic_test.go:%d)", line+1))
+		require.ErrorContains(t, err, "breaks")
+		require.ErrorAs(t, err, new(*PanicError))
+		require.NoError(t, p.Close())
+		require.NoError(t, d.Close())
 	}
 }

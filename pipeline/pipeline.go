@@ -71,7 +71,7 @@ func New(o Options, define func(*Graph)) (*Pipeline, error) {
 	if slices.ContainsFunc(p.readers, func(r *Reader) bool { return r.Source == nil }) {
 		p.grain = 1
 	}
-	for _, check := range []func() error{p.checkFingerprint, p.checkDepths, p.placeOutputs, p.checkMachine, p.checkBudgets} {
+	for _, check := range []func() error{p.checkFingerprint, p.checkDepths, p.placeOutputs, p.checkRoom, p.checkBudgets} {
 		if err := check(); err != nil {
 			return nil, err
 		}

@@ -1,6 +1,9 @@
 package pipeline
 
-import "github.com/planktonml/plankton/pipeline/datum"
+import (
+	"github.com/planktonml/plankton/pipeline/datum"
+	"github.com/planktonml/plankton/streams"
+)
 
 // pull ranges over a sequence in a goroutine of its own, one step at a time.
 // iter.Pull2 would do the same without the channels, but its coroutine must not
@@ -37,7 +40,7 @@ func (p *pull) run(s datum.Sequence) {
 		v := recover()
 		switch {
 		case v != nil:
-			err = newPanicError(v)
+			err = streams.NewPanicError(v)
 		case !whole:
 			err = errGoexit
 		}

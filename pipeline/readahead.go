@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/planktonml/plankton/pipeline/datum"
+	"github.com/planktonml/plankton/streams"
 )
 
 const (
@@ -161,7 +162,7 @@ func (a *readAhead) take() (row, index int64, ok bool) {
 func (a *readAhead) fetch(ctx context.Context, row, index int64) (fetched bool) {
 	defer func() {
 		if v := recover(); v != nil {
-			e := newPanicError(v)
+			e := streams.NewPanicError(v)
 			a.mu.Lock()
 			defer a.mu.Unlock()
 			if a.panics == nil {

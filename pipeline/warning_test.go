@@ -78,3 +78,9 @@ func TestWarningsOfRowsAreCountedAndNamed(t *testing.T) {
 	new(datum.Sample).Warn(errors.New("of no worker"))
 	require.Equal(t, "no warnings", stats.Warnings{}.String())
 }
+
+// What is said of warnings is a line that a terminal shows as it is.
+func TestWarningsArePrintable(t *testing.T) {
+	s := stats.Warnings{Count: 2, First: []stats.Warning{{Source: "a\x1b[2J.jpg", Op: "decode", Text: "odd\nplankton: forged"}}}
+	require.Equal(t, `2 warnings, such as "a\x1b[2J.jpg": decode: odd\nplankton: forged`, s.String())
+}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/planktonml/plankton/memstats"
 	"github.com/planktonml/plankton/pipeline/datum"
+	"github.com/planktonml/plankton/streams"
 )
 
 // worker runs samples through the pipeline's operators, one at a time, in
@@ -95,7 +96,7 @@ func (w *worker) run(ctx context.Context, b *Batch, row int, plan [][]int64, seq
 	defer func() {
 		if v := recover(); v != nil {
 			if err = datum.Refusal(w.steps[w.at].out); err == nil { // else it comes of the memory that was refused
-				err = newPanicError(v)
+				err = streams.NewPanicError(v)
 			}
 			if w.rec.timing {
 				w.rec.done(nil, err)

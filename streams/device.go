@@ -3,7 +3,6 @@ package streams
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 )
 
@@ -97,23 +96,4 @@ type Hold interface {
 	// Release lets the stream go on. An error becomes the error of the stream.
 	// It may be called before Ready has completed; only the first call counts.
 	Release(error)
-}
-
-// PanicError is the error of work that panicked.
-type PanicError struct {
-	Value any    // what panic was called with; nil if the goroutine was ended by runtime.Goexit
-	Stack []byte // of the goroutine that panicked
-}
-
-func (e *PanicError) Error() string {
-	if e.Value == nil {
-		return "streams: work ended its goroutine with runtime.Goexit"
-	}
-	return fmt.Sprintf("streams: work panicked: %v", e.Value)
-}
-
-// Unwrap returns the value that was panicked with if it is an error.
-func (e *PanicError) Unwrap() error {
-	err, _ := e.Value.(error)
-	return err
 }

@@ -2,7 +2,6 @@ package streams
 
 import (
 	"context"
-	"runtime/debug"
 	"slices"
 	"sync"
 
@@ -154,7 +153,7 @@ func guard(fn func() error, then func(error)) {
 	returned := false
 	defer func() {
 		if !returned {
-			err = &PanicError{Value: recover(), Stack: debug.Stack()}
+			err = NewPanicError(recover())
 		}
 		then(err)
 	}()

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -18,6 +17,7 @@ import (
 	"github.com/planktonml/plankton/internal/workload"
 	"github.com/planktonml/plankton/iterator"
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/ops"
 	"github.com/planktonml/plankton/pipeline/stats"
 	"github.com/planktonml/plankton/shard"
 	"github.com/planktonml/plankton/streams"
@@ -44,6 +44,7 @@ type runFlags struct {
 	Shuffle      *bool                `negatable:"" help:"Another order in every epoch; default for train."`
 	LastBatch    shard.Policy         `default:"partial" help:"partial, fill or drop."`
 	OnError      pipeline.ErrorPolicy `default:"fail" help:"What becomes of a bad sample: fail, skip or replace."`
+	Damaged      ops.DamagedPolicy    `default:"refuse" help:"What becomes of a JPEG file that is damaged but can be decoded: refuse, or keep, as libjpeg decodes it."`
 	ExactRGB     bool                 `name:"exact-rgb" help:"Decode and resize in RGB, as libjpeg-turbo and DALI do."`
 	MemoryBudget int64                `help:"Bytes that buffers may hold; the pipeline slows down instead of exceeding them."`
 	Autotune     bool                 `help:"Let the number of workers and the batches made ahead follow what bounds the run."`
@@ -60,17 +61,19 @@ const runtimeHeadroom = 96 << 20
 
 // benchResult is the JSON of bench.
 type benchResult struct {
-	Images       int64          `json:"images"`
-	Epochs       int            `json:"epochs"`
-	WallS        float64        `json:"wall_s"`
-	ImagesPerS   float64        `json:"images_per_s"`
-	CPUSPer1000  float64        `json:"cpu_s_per_1000"`
-	PeakRSSMiB   float64        `json:"peak_rss_mib"`
-	FirstBatchS  float64        `json:"first_batch_s"`
-	ColdFiles    *int64         `json:"cold_files,omitempty"` // that were not in the page cache, with --cold
-	Skipped      []benchSkipped `json:"skipped"`
-	Digests      [][]string     `json:"digests,omitempty"`
-	Verdict      string         `json:"verdict"`
+	Images      int64          `json:"images"`
+	Epochs      int            `json:"epochs"`
+	WallS       float64        `json:"wall_s"`
+	ImagesPerS  float64        `json:"images_per_s"`
+	CPUSPer1000 float64        `json:"cpu_s_per_1000"`
+	PeakRSSMiB  float64        `json:"peak_rss_mib"`
+	FirstBatchS float64        `json:"first_batch_s"`
+	ColdFiles   *int64         `json:"cold_files,omitempty"` // that were not in the page cache, with --cold
+	Skipped     []benchSkipped `json:"skipped"`
+	Warned      []benchSkipped `json:"warned,omitempty"` // samples that were made all the same, such as damaged files that were kept
+	Digests     [][]string     `json:"digests,omitempty"`
+	Verdict     string         `json:"verdict"`
+
 	waited       float64
 	timedSamples int64
 	pipe         *pipeline.Pipeline
@@ -132,6 +135,8 @@ func (c *runFlags) run(std *stdio, w watch) (*benchResult, error) {
 		return nil, usagef("--cold is for one epoch of a workload that reads a file per sample: files are in the page cache once they were read")
 	}
 	var skipped []benchSkipped
+	var warned warnings
+	w.events.Warned = warned.add
 	shuffle := c.Workload == "train"
 	if c.Shuffle != nil {
 		shuffle = *c.Shuffle
@@ -141,12 +146,12 @@ func (c *runFlags) run(std *stdio, w watch) (*benchResult, error) {
 		tune = &pipeline.Autotune{}
 	}
 	p, err := workload.New(workload.Config{
-		Name: c.Workload, Data: c.Data, Size: c.Size, Rank: c.Rank, World: c.World, Shuffle: shuffle, ReadAhead: c.ReadAhead, Batchwise: w.device != nil,
+		Name: c.Workload, Data: c.Data, Size: c.Size, Rank: c.Rank, World: c.World, Shuffle: shuffle, ReadAhead: c.ReadAhead, Damaged: c.Damaged, Batchwise: w.device != nil,
 		Options: pipeline.Options{
 			BatchSize: c.Batch, Workers: c.Threads, PrefetchDepth: c.Prefetch, Seed: c.Seed, ExactRGB: c.ExactRGB, OnError: c.OnError,
 			MemoryBudget: c.MemoryBudget, EnableMemoryStats: w.memory, Autotune: tune, Events: w.events, Device: w.device, StreamPolicy: w.policy,
 			OnSampleError: func(e *pipeline.SampleError) {
-				skipped = append(skipped, benchSkipped{e.Source, e.Op, e.Err.Error()})
+				skipped = append(skipped, benchSkipped{e.Source, e.Op, damageOf(e).Error()})
 			},
 		},
 	})
@@ -178,6 +183,7 @@ func (c *runFlags) run(std *stdio, w watch) (*benchResult, error) {
 		return nil, err
 	}
 	res.pipe, res.ColdFiles, res.Memory = p, cold, p.ExecutorStatistics()
+	res.Warned = warned.within(c.Epochs)
 	res.Skipped = append([]benchSkipped{}, skipped...)
 	return res, nil
 }
@@ -199,6 +205,9 @@ func (c *runFlags) print(std *stdio, res *benchResult) error {
 	}
 	for _, s := range res.Skipped {
 		fmt.Fprintf(std.out, "%s %s: %s: %s\n", done, printable.Name(s.Source), s.Op, printable.Line(s.Error))
+	}
+	for _, s := range res.Warned {
+		fmt.Fprintf(std.out, "warning %s: %s: %s\n", printable.Name(s.Source), s.Op, printable.Line(s.Error))
 	}
 	for _, epoch := range res.Digests {
 		fmt.Fprintln(std.out, strings.Join(epoch, "\n"))
@@ -245,11 +254,6 @@ func (c *runFlags) measure(l *iterator.Loader, first int64, w watch, progress *i
 	epoch := first - 1
 	for b, err := range l.Epochs(ctx, c.Epochs-int(first)) {
 		if err != nil {
-			var bad *pipeline.SampleError
-			if errors.As(err, &bad) {
-				bad.Ended = false // that names the option of the library
-				return nil, fmt.Errorf("%w (--on-error skip or replace goes on without it)", err)
-			}
 			return nil, runNames.error(err)
 		}
 		if b.Epoch() != epoch {

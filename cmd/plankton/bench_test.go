@@ -152,6 +152,35 @@ func TestBenchBadSamples(t *testing.T) {
 	require.Regexp(t, `\nreplaced .+02\.png: decoders\.image: png: .+\nreplaced .+01\.jpg: .+\n$`, out)
 }
 
+// A damaged file that can be decoded ends a run with the flag that keeps it; with the flag
+// it is a picture, and named.
+func TestBenchDamagedFiles(t *testing.T) {
+	dir := pictures(t, 4)
+	path := filepath.Join(dir, "ants", "00.jpg")
+	damaged, err := os.ReadFile(path)
+	require.NoError(t, err)
+	copy(damaged[bytes.Index(damaged, []byte("\xff\xda"))+40:], "\xff\xb7\xff\xb7")
+	require.NoError(t, os.WriteFile(path, damaged, 0o644))
+
+	_, errs, code := command("bench", "--workload", "decode", "--data", dir)
+	require.Equal(t, 1, code)
+	require.Regexp(t, `^plankton: pipeline: .+00\.jpg: decoders\.image: jpeg: byte \d+: [^;]+ \(--damaged keep decodes it as libjpeg does, --on-error skip or replace goes on without it\)\n$`, errs)
+
+	skip := bench(t, dir, "--workload decode --on-error skip")
+	require.EqualValues(t, 7, skip.Images)
+	require.NotContains(t, skip.Skipped[0].Error, "Keep")
+	for _, workload := range []string{"decode", "train --size 16"} {
+		keep := bench(t, dir, "--damaged keep --workload "+workload)
+		require.EqualValues(t, 8, keep.Images)
+		require.Len(t, keep.Warned, 1)
+		require.Equal(t, path, keep.Warned[0].Source)
+		require.Contains(t, keep.Warned[0].Error, "a damaged picture was kept: ")
+	}
+	out, _, code := command("bench", "--workload", "decode", "--damaged", "keep", "--data", dir)
+	require.Zero(t, code)
+	require.Contains(t, out, "\nwarning "+path+": decoders.image: a damaged picture was kept: jpeg: ")
+}
+
 func TestBenchRefusals(t *testing.T) {
 	dir, nothing, texts := pictures(t, 3), t.TempDir(), t.TempDir()
 	file := filepath.Join(texts, "read.me")
@@ -165,7 +194,7 @@ func TestBenchRefusals(t *testing.T) {
 		{"--workload train --data " + nothing, 1, "^plankton: pipeline: --data " + regexp.QuoteMeta(nothing) + `. holds no files; `},
 		{"--workload train --data " + file, 1, "^plankton: pipeline: --data " + regexp.QuoteMeta(file) + ` is a file, not a folder; give a folder of files or of one folder per class\n$`},
 		{"--workload train --data " + texts, 1, "^plankton: pipeline: --data " + regexp.QuoteMeta(texts) + `. holds no file that ends .*; give another folder\n$`},
-		{"--workload decode --batch 2000000000 --data " + dir, 1, `^plankton: --batch is 2000000000; want 1 to `},
+		{"--workload decode --batch 2000000000 --data " + dir, 1, `^plankton: (--batch is 2000000000; want 1 to |pipeline: --batch 2000000000, --prefetch 2 and \d+ workers: \d+ bytes are more than this machine)`},
 		{"--workload decode --world 2000000000 --data " + dir, 1, `^plankton: --world is 2000000000; want 1 to `},
 		{"--workload mnist --data " + nothing, 1, `train-images-idx3-ubyte`},
 		{"--workload decode --batch 7 --last-batch drop --data " + dir, 1, `drop.*7|7.*drop`},
@@ -182,6 +211,7 @@ func TestBenchRefusals(t *testing.T) {
 		{"--workload decode --rank 2 --world 2 --data " + dir, 2, `--rank 2 --world 2`},
 		{"--workload decode --last-batch most --data " + dir, 2, `--last-batch`},
 		{"--workload decode --on-error panic --data " + dir, 2, `no error policy "panic"; the policies are fail, skip, replace`},
+		{"--workload decode --damaged mend --data " + dir, 2, `no policy on damaged files "mend"; the policies are refuse, keep`},
 		{"--workload decode --shuffle=perhaps --data " + dir, 2, `--shuffle`},
 		{"--workload decode --memory-budget=-5 --data " + dir, 2, `--memory-budget is -5`},
 		{"--workload train --memory-budget 5 --data " + dir, 1, `the dense outputs of all batches in flight count against --memory-budget: .* raise it to at least \d+`},

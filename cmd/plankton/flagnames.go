@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/ops"
 	"github.com/planktonml/plankton/shard"
 )
 
@@ -34,12 +35,36 @@ var runNames = flagNames{
 		"; give another folder or set Extensions", "; give another folder",
 		"count against MemoryBudget:", "count against --memory-budget:",
 		"lower BatchSize or the prefetch depth", "lower --batch or --prefetch",
+		"options: BatchSize ", "--batch ",
+		", PrefetchDepth ", ", --prefetch ",
 	),
 }
 
-// error says in the words of the command line what the library refused. What is wrong
-// with a sample stays as it is: that quotes paths and data.
+// damageOf returns what is wrong with a sample, without the option of the library that
+// goes past the damage of a file.
+func damageOf(bad *pipeline.SampleError) error {
+	if damaged, ok := errors.AsType[*ops.DamagedError](bad.Err); ok {
+		return damaged.Err
+	}
+	return bad.Err
+}
+
+// badSample says in the words of the command line that a sample has ended a run, and how
+// to go on. What is wrong with the sample stays as it is: that quotes paths and data.
+func badSample(bad pipeline.SampleError) error {
+	remedy := "--on-error skip or replace goes on without it"
+	if damage := damageOf(&bad); damage != bad.Err {
+		bad.Err, remedy = damage, "--damaged keep decodes it as libjpeg does, "+remedy
+	}
+	bad.Ended = false // that names the option of the library
+	return fmt.Errorf("%w (%s)", &bad, remedy)
+}
+
+// error says in the words of the command line what the library refused.
 func (n flagNames) error(err error) error {
+	if bad := (*pipeline.SampleError)(nil); errors.As(err, &bad) {
+		return badSample(*bad)
+	}
 	if wrong := (*shard.ConfigError)(nil); errors.As(err, &wrong) && n.config[wrong.Field] != "" {
 		return fmt.Errorf("%s is %v; want %s", n.config[wrong.Field], wrong.Value, wrong.Want)
 	}

@@ -102,7 +102,7 @@ func (c *inspectCmd) pictures(std *stdio) (*inspection, error) {
 	p, err := pipeline.New(pipeline.Options{
 		BatchSize: 32, Workers: c.Threads, OnError: pipeline.Skip,
 		OnSampleError: func(e *pipeline.SampleError) {
-			found.Bad = append(found.Bad, badFile{Source: e.Source, Error: e.Err.Error()})
+			found.Bad = append(found.Bad, badFile{Source: e.Source, Error: damageOf(e).Error()})
 		},
 	}, func(g *pipeline.Graph) {
 		encoded, _ := readers.File(g, readers.FileOptions{Root: c.Data})

@@ -51,7 +51,7 @@ func (f *inspection) print(std *stdio) {
 		}
 	}
 	fmt.Fprintf(w, "%s\n", plural(int64(len(f.Bad)), "bad file"))
-	printFiles(std, "damaged, but decodable, as libjpeg does with a warning", damaged)
+	printFiles(std, "damaged, but decodable, as libjpeg does with a warning (--damaged keep)", damaged)
 	printFiles(std, "not decodable", undecodable)
 	for _, text := range f.Warnings {
 		fmt.Fprintf(w, "warning: %s\n", text)

@@ -193,7 +193,7 @@ func TestInspectTellsDamageFromWhatCannotBeDecoded(t *testing.T) {
 	require.Equal(t, map[string]bool{"damaged.jpg": true, "cut.jpg": false, "text.jpg": false, "empty.jpg": false}, decodable)
 	text, _, code := command("inspect", "--data", dir)
 	require.Equal(t, 1, code)
-	require.Contains(t, text, "\n4 bad files\n1 damaged, but decodable, as libjpeg does with a warning\n  "+filepath.Join(dir, "bees", "damaged.jpg")+": ")
+	require.Contains(t, text, "\n4 bad files\n1 damaged, but decodable, as libjpeg does with a warning (--damaged keep)\n  "+filepath.Join(dir, "bees", "damaged.jpg")+": ")
 	require.Contains(t, text, "\n3 not decodable\n")
 }
 

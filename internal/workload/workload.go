@@ -22,6 +22,7 @@ type Config struct {
 	Shuffle     bool
 	Batchwise   bool // normalise whole batches, on Options.Device if there is one
 	ReadAhead   int  // readers.FileOptions.ReadAhead
+	Damaged     ops.DamagedPolicy
 	Options     pipeline.Options
 }
 
@@ -51,25 +52,26 @@ func New(c Config) (*pipeline.Pipeline, error) {
 				Root: c.Data, NumShards: c.World, ShardID: c.Rank, Shuffle: c.Shuffle, ReadAhead: c.ReadAhead,
 			})
 		}
+		decode := ops.DecodeOptions{Damaged: c.Damaged}
 		imagenet := ops.CropMirrorNormalizeOptions{Mean: ops.ImageNetMean, Std: ops.ImageNetStd}
 		switch c.Name {
 		case "train":
-			img = ops.DecodeRandomCrop(g, img, ops.RandomCropOptions{})
+			img = ops.DecodeRandomCrop(g, img, ops.RandomCropOptions{DecodeOptions: decode})
 			img = ops.Resize(g, img, ops.ResizeOptions{Height: float64(c.Size), Width: float64(c.Size)})
 			imagenet.Mirror = ops.CoinFlip(g, 0.5)
 			img = c.normalize(g, img, imagenet)
 		case "eval":
-			img = ops.DecodeImage(g, img, ops.DecodeOptions{})
+			img = ops.DecodeImage(g, img, decode)
 			img = ops.Resize(g, img, ops.ResizeOptions{Shorter: float64(c.Size * 256 / 224)})
 			imagenet.Height, imagenet.Width = c.Size, c.Size
 			img = c.normalize(g, img, imagenet)
 		case "decode":
-			img = ops.DecodeImage(g, img, ops.DecodeOptions{})
+			img = ops.DecodeImage(g, img, decode)
 		case "mnist":
 			img = c.normalize(g, img, ops.CropMirrorNormalizeOptions{Std: mnistStd})
 			label = ops.OneHot(g, label, ops.OneHotOptions{})
 		case "cifar":
-			img = ops.DecodeImage(g, img, ops.DecodeOptions{})
+			img = ops.DecodeImage(g, img, decode)
 			imagenet.Height, imagenet.Width = 32, 32
 			img = c.normalize(g, img, imagenet)
 		default:

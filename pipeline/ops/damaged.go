@@ -3,6 +3,7 @@ package ops
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/planktonml/plankton/internal/jpeg"
 	"github.com/planktonml/plankton/pipeline/datum"
@@ -23,15 +24,39 @@ const (
 	Keep
 )
 
+var damagedPolicies = [...]string{"refuse", "keep"}
+
+// String returns "refuse" or "keep".
 func (d DamagedPolicy) String() string {
-	switch d {
-	case Refuse:
-		return "refuse"
-	case Keep:
-		return "keep"
+	if int(d) < len(damagedPolicies) {
+		return damagedPolicies[d]
 	}
 	return fmt.Sprintf("DamagedPolicy(%d)", uint8(d))
 }
+
+// UnmarshalText accepts what String writes.
+func (d *DamagedPolicy) UnmarshalText(text []byte) error {
+	for i, name := range damagedPolicies {
+		if strings.EqualFold(name, string(text)) {
+			*d = DamagedPolicy(i)
+			return nil
+		}
+	}
+	return fmt.Errorf("ops: no policy on damaged files %q; the policies are %s", text, strings.Join(damagedPolicies[:], ", "))
+}
+
+// DamagedError is the error of a file in which a decoder that was told to [Refuse] found
+// damage which [Keep] goes past.
+type DamagedError struct {
+	Err error // where the damage is, and what
+}
+
+func (e *DamagedError) Error() string {
+	return fmt.Sprintf("%v; DecodeOptions.Damaged: Keep decodes the file as libjpeg does", e.Err)
+}
+
+// Unwrap returns the damage.
+func (e *DamagedError) Unwrap() error { return e.Err }
 
 // damageOf returns the damage that a tolerant decoder goes past, or nil if err is
 // something else.
@@ -62,7 +87,7 @@ func (p *picturefile) kept(s *datum.Sample, damage, err error) error {
 // done about it.
 func refused(err error) error {
 	if damageOf(err) != nil {
-		return fmt.Errorf("%w; DecodeOptions.Damaged: Keep decodes the file as libjpeg does", err)
+		return &DamagedError{err}
 	}
 	return err
 }

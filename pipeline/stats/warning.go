@@ -3,6 +3,8 @@ package stats
 import (
 	"fmt"
 	"time"
+
+	"github.com/planktonml/plankton/internal/printable"
 )
 
 // A Warning is what an operator said of a sample that it made all the same, such as
@@ -40,5 +42,5 @@ func (s Warnings) String() string {
 		return fmt.Sprintf("%d warnings", s.Count)
 	}
 	v := s.First[0]
-	return fmt.Sprintf("%d warnings, such as %s: %s: %s", s.Count, v.Source, v.Op, v.Text)
+	return fmt.Sprintf("%d warnings, such as %s: %s: %s", s.Count, printable.Name(v.Source), v.Op, printable.Line(v.Text))
 }

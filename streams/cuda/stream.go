@@ -2,7 +2,6 @@ package cuda
 
 import (
 	"context"
-	"runtime/debug"
 
 	"github.com/planktonml/plankton/internal/serial"
 	"github.com/planktonml/plankton/streams"
@@ -143,7 +142,7 @@ func (s *stream) run(fn func(*streams.Context) error) {
 	returned := false
 	defer func() {
 		if !returned {
-			s.fail(&streams.PanicError{Value: recover(), Stack: debug.Stack()})
+			s.fail(streams.NewPanicError(recover()))
 		}
 	}()
 	err := fn(&s.context)

@@ -2,7 +2,6 @@ package streamtest
 
 import (
 	"context"
-	"runtime/debug"
 	"time"
 
 	"github.com/planktonml/plankton/streams"
@@ -180,7 +179,7 @@ func (s *stream) run(fn func(*streams.Context) error) {
 		returned := false
 		defer func() {
 			if !returned {
-				err = &streams.PanicError{Value: recover(), Stack: debug.Stack()}
+				err = streams.NewPanicError(recover())
 			}
 			result <- err
 		}()

@@ -1,4 +1,4 @@
-package pipeline
+package streams
 
 import (
 	"fmt"
@@ -7,15 +7,19 @@ import (
 	"strings"
 )
 
-// PanicError is a panic in an operator or reader, which fails a sample.
+// PanicError is the error of work, a kernel, an operator or a reader that panicked, here
+// and in the packages that run them.
 type PanicError struct {
-	Value any
+	Value any    // what panic was called with; nil if the goroutine was ended by runtime.Goexit
 	File  string // of the program's function that panicked, or that called what panicked; "" where there is none
 	Line  int
 	Stack []byte // of the goroutine that panicked
 }
 
 func (e *PanicError) Error() string {
+	if e.Value == nil {
+		return "the goroutine was ended by runtime.Goexit"
+	}
 	if e.File == "" {
 		return fmt.Sprintf("panic: %v", e.Value)
 	}
@@ -28,9 +32,10 @@ func (e *PanicError) Unwrap() error {
 	return err
 }
 
-// newPanicError makes an error of what recover returned. It is called by the
-// deferred function that recovers, whose stack still has that of the panic below it.
-func newPanicError(v any) *PanicError {
+// NewPanicError makes an error of what recover returned; nil stands for runtime.Goexit. It
+// is to be called by the deferred function that recovers, whose stack still has that of
+// the panic below it.
+func NewPanicError(v any) *PanicError {
 	if e, ok := v.(*PanicError); ok {
 		return e // raised again on another goroutine
 	}

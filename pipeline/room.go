@@ -8,14 +8,14 @@ import (
 	"github.com/planktonml/plankton/memstats"
 )
 
-// checkMachine refuses a pipeline that needs more memory from the beginning than the
+// checkRoom refuses a pipeline that needs more memory from the beginning than the
 // machine has, naming the operator whose outputs do, or the options. Memory from an
 // Options.Allocator of the program's own may be more; it is asked when it is needed.
-func (p *Pipeline) checkMachine() error {
+func (p *Pipeline) checkRoom() error {
 	limit := memstats.MachineMemory()
 	if n := p.ownBytes(); n > limit {
 		return &BuildError{Op: "options", Err: fmt.Errorf("BatchSize %d, PrefetchDepth %d and %d workers: %w",
-			p.opt.BatchSize, p.opt.PrefetchDepth, p.maxWorkers(), &memstats.MachineError{Need: n, Machine: limit})}
+			p.opt.BatchSize, p.opt.PrefetchDepth, p.maxWorkers(), &memstats.RoomError{Need: n, Machine: limit})}
 	}
 	if _, heap := p.opt.Allocator.(memstats.Heap); p.opt.Allocator != nil && !heap {
 		return nil
@@ -23,7 +23,7 @@ func (p *Pipeline) checkMachine() error {
 	for i := range p.nodes {
 		for _, v := range p.nodes[i].out {
 			if spec := p.values[v].spec; spec.Dense() && int64(spec.Bytes()) > limit {
-				return &BuildError{Op: p.nodes[i].op.Name, Err: fmt.Errorf("a sample of %s: %w", spec, &memstats.MachineError{Need: int64(spec.Bytes()), Machine: limit})}
+				return &BuildError{Op: p.nodes[i].op.Name, Err: fmt.Errorf("a sample of %s: %w", spec, &memstats.RoomError{Need: int64(spec.Bytes()), Machine: limit})}
 			}
 		}
 	}
@@ -34,7 +34,7 @@ func (p *Pipeline) checkMachine() error {
 		}
 		if used = addCapped(used, p.denseBytesOf(i)); used > limit {
 			return &BuildError{Op: p.maker(i), Err: fmt.Errorf("the dense outputs of %d batches of %d samples: %w",
-				p.slabCount(p.partOf(i)), p.opt.BatchSize, &memstats.MachineError{Need: used, Machine: limit})}
+				p.slabCount(p.partOf(i)), p.opt.BatchSize, &memstats.RoomError{Need: used, Machine: limit})}
 		}
 	}
 	return nil

@@ -56,7 +56,7 @@ func TestPipelinesThatTheMachineCannotHold(t *testing.T) {
 			var bad *BuildError
 			require.ErrorAs(t, err, &bad)
 			require.Equal(t, c.op, bad.Op)
-			var over *memstats.MachineError
+			var over *memstats.RoomError
 			require.ErrorAs(t, err, &over)
 			require.Greater(t, over.Need, over.Machine)
 		})
@@ -96,7 +96,7 @@ func TestSamplesThatTheMachineCannotHold(t *testing.T) {
 			})[0]
 		})
 		require.Len(t, good, 39, name)
-		var over *memstats.MachineError
+		var over *memstats.RoomError
 		require.ErrorAs(t, bad[3], &over, name)
 		require.Equal(t, "jitter", bad[3].Op)
 	}
