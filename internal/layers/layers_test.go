@@ -48,11 +48,12 @@ var may = map[string][]string{
 	"pipeline/readers":        {"pipeline", "internal/imaging"},
 	"pipeline/ops":            {"pipeline", "executor", "streams", "internal/accel", "internal/imaging", "internal/jpeg", "internal/jpeg/turbo", "internal/png"},
 	"iterator":                {"pipeline", "shard", "internal/sticky", "internal/terminal"},
+	"solvers":                 {},
 	"gorgoniaplugin":          {"iterator", "pipeline", "shard", "memstats", "streams", "streams/cuda", "internal/sticky"}, // streams/cuda with the tag cuda
 }
 
 // gorgonia lists the packages that may import Gorgonia and its tensors.
-var gorgonia = []string{"gorgoniaplugin"}
+var gorgonia = []string{"gorgoniaplugin", "solvers"}
 
 func TestImportsPointOneWay(t *testing.T) {
 	cmd := exec.Command("go", "list", "-json=ImportPath,Imports,GoFiles", "./...")
