@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"github.com/planktonml/plankton/iterator"
+	"github.com/planktonml/plankton/solvers"
 )
 
 // checkpoint is all that a run needs to go on.
@@ -16,6 +17,7 @@ type checkpoint struct {
 	Steps    int            `json:"steps"`
 	Loader   iterator.State `json:"loader"`
 	Weights  [][]float32    `json:"weights"`
+	Solver   solvers.State  `json:"solver"`
 	Checksum string         `json:"checksum"` // of all the rest
 }
 
@@ -25,7 +27,7 @@ var errDamaged = errors.New("the checkpoint is damaged")
 // previous is what the name of the checkpoint before the last one ends with.
 const previous = ".old"
 
-// save writes the checkpoint and keeps the one before. The state is the same on every
+// save writes the checkpoint and keeps the one before. The states are the same on every
 // rank, and so are the weights: rank 0 writes for all.
 func (t *trainer) save() error {
 	if t.config.checkpoint == "" || t.rank != 0 {
@@ -35,7 +37,7 @@ func (t *trainer) save() error {
 	if err != nil {
 		return err
 	}
-	c := checkpoint{Steps: t.step, Loader: state, Weights: t.net.weights}
+	c := checkpoint{Steps: t.step, Loader: state, Weights: t.net.weights, Solver: t.solver.State()}
 	if c.Checksum, err = c.sum(); err != nil {
 		return err
 	}
@@ -92,7 +94,7 @@ func load(name string) (c checkpoint, err error) {
 		return c, err
 	}
 	if err := json.Unmarshal(text, &c); err != nil {
-		if errors.Is(err, iterator.ErrVersion) {
+		if errors.Is(err, iterator.ErrVersion) || errors.Is(err, solvers.ErrVersion) {
 			return c, fmt.Errorf("%s: %w", name, err)
 		}
 		return c, fmt.Errorf("%s: %w: %w", name, errDamaged, err)
@@ -128,6 +130,9 @@ func (t *trainer) goOn(c checkpoint) error {
 		}
 	}
 	if err := t.loader.Restore(c.Loader); err != nil {
+		return err
+	}
+	if err := t.solver.Restore(c.Solver); err != nil {
 		return err
 	}
 	for i, w := range c.Weights {

@@ -14,16 +14,12 @@
 // The gradients are averaged over the valid rows of all ranks, so by step every
 // number of ranks computes the same but for rounding.
 //
-// The checkpoint holds the weights and the loader's state. Each is written out to the
+// The checkpoint holds the weights, the state of the loader and that of the solver, which
+// is Adam: what it keeps of the gradients decides the steps to come. Each checkpoint is written out to the
 // disk before it takes the place of the last one, which is kept with the ending .old and
 // used if the newer one is damaged. SIGINT and SIGTERM, which Kubernetes and Slurm send
 // before they kill, end a run after the step at hand, on all ranks, with a checkpoint; a
 // second one ends it at once.
-//
-// The solver is
-// gorgonia.VanillaSolver, which has no state of its own: Gorgonia's solvers with
-// one, such as Adam and RMSProp, do not export it, so a run that is interrupted
-// begins it anew and differs from one that is not.
 package main
 
 import (

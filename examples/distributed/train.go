@@ -11,9 +11,10 @@ import (
 	"github.com/planktonml/plankton/gorgoniaplugin"
 	"github.com/planktonml/plankton/iterator"
 	"github.com/planktonml/plankton/shard"
+	"github.com/planktonml/plankton/solvers"
 )
 
-const learnRate = 0.05
+const learnRate = 0.005
 
 // trainer is one rank's part of the training.
 type trainer struct {
@@ -24,7 +25,7 @@ type trainer struct {
 	feed   *gorgoniaplugin.Feed
 	net    *network
 	vm     gorgonia.VM
-	solver gorgonia.Solver
+	solver *solvers.Solver
 	log    *sampleLog
 
 	step   int       // steps taken, those before a restart included
@@ -34,7 +35,7 @@ type trainer struct {
 // newTrainer makes a trainer that stands where the checkpoint says, or at the
 // beginning if there is none.
 func newTrainer(c config, w shard.World, r ranks) (_ *trainer, err error) {
-	t := &trainer{config: c, rank: w.Rank, ranks: r, solver: gorgonia.NewVanillaSolver(gorgonia.WithLearnRate(learnRate))}
+	t := &trainer{config: c, rank: w.Rank, ranks: r}
 	defer func() {
 		if err != nil {
 			t.close()
@@ -48,6 +49,9 @@ func newTrainer(c config, w shard.World, r ranks) (_ *trainer, err error) {
 		return nil, err
 	}
 	if t.net, err = newNetwork(g, t.feed); err != nil {
+		return nil, err
+	}
+	if t.solver, err = solvers.NewAdam(t.net.model, solvers.AdamOptions{LearnRate: learnRate}); err != nil {
 		return nil, err
 	}
 	if err = t.restore(); err != nil {

@@ -2,10 +2,15 @@
 // every epoch, and at the end reads one picture with a graph for batches of one.
 //
 //	go run ./examples/mnist -data DIR
+//	go run ./examples/mnist -data DIR -checkpoint FILE
 //
 // DIR holds the four IDX files of MNIST or of a relative, compressed or not:
 // train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte and
 // t10k-labels-idx1-ubyte.
+//
+// The second form saves the weights, the place in the data and the state of the solver after
+// every epoch. A run that was killed goes on from there, and ends with the same weights, bit
+// for bit.
 package main
 
 import (
@@ -20,9 +25,10 @@ import (
 func main() {
 	dir := flag.String("data", "", "folder with the four files of MNIST")
 	epochs := flag.Int("epochs", 7, "times that training sees every picture")
+	file := flag.String("checkpoint", "", "file to go on from and to save to after every epoch")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, os.Stdout, *dir, *epochs)
+	err := run(ctx, os.Stdout, *dir, *epochs, *file)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "mnist:", err)
@@ -30,7 +36,7 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, out io.Writer, dir string, epochs int) error {
+func run(ctx context.Context, out io.Writer, dir string, epochs int, file string) error {
 	if epochs < 1 {
 		return fmt.Errorf("-epochs is %d; it must be at least 1", epochs)
 	}
@@ -50,7 +56,7 @@ func run(ctx context.Context, out io.Writer, dir string, epochs int) error {
 	defer testSet.Close()
 
 	params := newParameters()
-	accuracy, err := fit(ctx, out, params, trainSet, testSet, epochs)
+	accuracy, err := fit(ctx, out, params, trainSet, testSet, epochs, file)
 	if err != nil {
 		return err
 	}

@@ -62,7 +62,7 @@ func write(t *testing.T, path string, data []byte, compressed bool) {
 
 func TestRun(t *testing.T) {
 	var out strings.Builder
-	require.NoError(t, run(context.Background(), &out, folder(t, 500, 100), 5))
+	require.NoError(t, run(context.Background(), &out, folder(t, 500, 100), 5, ""))
 	require.Equal(t, 5, strings.Count(out.String(), " images/s, waited for data "))
 	require.Contains(t, out.String(), strings.Repeat("#", side)+"\n")
 	require.Contains(t, out.String(), "this is a 0 (")
@@ -94,9 +94,9 @@ func TestTestingDoesNotTrain(t *testing.T) {
 }
 
 func TestWrongFolder(t *testing.T) {
-	require.ErrorContains(t, run(context.Background(), io.Discard, "", 1), "-data is missing")
+	require.ErrorContains(t, run(context.Background(), io.Discard, "", 1, ""), "-data is missing")
 	dir := folder(t, 10, 10)
 	require.NoError(t, os.Remove(filepath.Join(dir, "t10k-labels-idx1-ubyte.gz")))
-	require.ErrorContains(t, run(context.Background(), io.Discard, dir, 1), "t10k-labels-idx1-ubyte")
-	require.ErrorContains(t, run(context.Background(), io.Discard, dir, 0), "-epochs is 0")
+	require.ErrorContains(t, run(context.Background(), io.Discard, dir, 1, ""), "t10k-labels-idx1-ubyte")
+	require.ErrorContains(t, run(context.Background(), io.Discard, dir, 0, ""), "-epochs is 0")
 }

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 
 	"gorgonia.org/gorgonia"
 
 	"github.com/planktonml/plankton/gorgoniaplugin"
 	"github.com/planktonml/plankton/iterator"
+	"github.com/planktonml/plankton/solvers"
 )
 
 const (
@@ -19,23 +21,38 @@ const (
 )
 
 // fit changes the parameters to fit the training set, and returns the accuracy on
-// the test set after the last epoch, in percent.
-func fit(ctx context.Context, out io.Writer, params parameters, trainSet, testSet *iterator.Loader, epochs int) (accuracy float64, err error) {
+// the test set after the last epoch, in percent. It goes on from a checkpoint if there is
+// one, and saves one after every epoch if the file has a name.
+func fit(ctx context.Context, out io.Writer, params parameters, trainSet, testSet *iterator.Loader, epochs int, file string) (accuracy float64, err error) {
 	t, err := newTrainer(params, trainSet, testSet)
 	if err != nil {
 		return 0, err
 	}
 	defer t.close()
-	progress := iterator.NewProgress(out, trainSet, epochs)
+	if err := t.restore(file); err != nil {
+		return 0, err
+	}
+	at, err := trainSet.Position()
+	if err != nil {
+		return 0, err
+	}
+	first := int(at.Epoch)
+	if first >= epochs { // the checkpoint has them all
+		return t.testEpoch(ctx)
+	}
+	progress := iterator.NewProgress(out, trainSet, epochs-first)
 	defer progress.Close()
-	rate := learnRate
-	for range epochs {
-		gorgonia.WithLearnRate(rate)(t.solver)
-		rate *= decay
+	for epoch := first; epoch < epochs; epoch++ {
+		if err := t.solver.SetLearnRate(learnRate * math.Pow(decay, float64(epoch))); err != nil {
+			return 0, err
+		}
 		if err := t.trainEpoch(ctx, progress); err != nil {
 			return 0, err
 		}
 		if accuracy, err = t.testEpoch(ctx); err != nil {
+			return 0, err
+		}
+		if err := t.save(file); err != nil {
 			return 0, err
 		}
 		progress.Close()
@@ -49,11 +66,13 @@ func fit(ctx context.Context, out io.Writer, params parameters, trainSet, testSe
 // trainer is a graph whose input is shown the training set by one feed and the
 // test set by another.
 type trainer struct {
+	trainSet    *iterator.Loader
 	train, test *gorgoniaplugin.Feed
+	params      parameters
 	model       gorgonia.Nodes
 	logits      *gorgonia.Node
 	cost        gorgonia.Value
-	solver      gorgonia.Solver
+	solver      *solvers.Solver
 
 	// The test runs on a machine of its own, which stops at the logits. On the
 	// machine that trains, every run adds its gradients to those that the
@@ -62,7 +81,7 @@ type trainer struct {
 }
 
 func newTrainer(params parameters, trainSet, testSet *iterator.Loader) (t *trainer, err error) {
-	t = &trainer{solver: gorgonia.NewAdamSolver()}
+	t = &trainer{trainSet: trainSet, params: params}
 	g := gorgonia.NewGraph()
 	if t.train, err = gorgoniaplugin.New(g, trainSet, gorgoniaplugin.Outputs("image", "label")); err != nil {
 		return nil, err
@@ -73,6 +92,9 @@ func newTrainer(params parameters, trainSet, testSet *iterator.Loader) (t *train
 	}
 
 	t.model = params.nodes(g)
+	if t.solver, err = solvers.NewAdam(t.model, solvers.AdamOptions{}); err != nil {
+		return nil, err
+	}
 	t.logits = forward(image, t.model)
 	cost := crossEntropy(t.logits, t.train.Node("label"), t.train.Weights())
 	gorgonia.Read(cost, &t.cost)

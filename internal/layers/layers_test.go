@@ -17,7 +17,7 @@ import (
 const module = "github.com/planktonml/plankton/"
 
 // gorgonia lists the packages that may import Gorgonia and its tensors.
-var gorgonia = []string{"gorgoniaplugin"}
+var gorgonia = []string{"gorgoniaplugin", "solvers"}
 
 // tags are the tags that add imports of this module.
 var tags = []string{"cuda", "turbojpeg"}
