@@ -24,15 +24,14 @@ type Decoder struct {
 	row     []byte // the row that is made, behind margin bytes of zero
 	above   []byte // the one above it, likewise
 	scratch *scratch
-	work    int // bytes decoded since the context was looked at
 }
 
 // scratch is memory of a fixed size.
 type scratch struct {
-	inflater
-	colors
-	wide  [chunkPixels * 4]byte // channels of 8 bits, of pixels that have other ones
-	dense [chunkPixels * 3]byte // converted pixels that are not written side by side
+	stream inflater
+	colors colors
+	wide   [chunkPixels * 4]byte // channels of 8 bits, of pixels that have other ones
+	dense  [chunkPixels * 3]byte // converted pixels that are not written side by side
 }
 
 const (
@@ -109,7 +108,7 @@ func (d *Decoder) need() int64 {
 }
 
 // Growth returns how many bytes of buffers Decode is going to allocate for the open
-// file. It does not count tables of some 40 KiB.
+// file.
 func (d *Decoder) Growth() int64 {
 	joined, row := d.sizes()
 	n := growth(d.joined, joined) + growth(d.row, row) + growth(d.above, row)

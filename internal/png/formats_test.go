@@ -159,7 +159,7 @@ func TestDecodingLooksAtTheContext(t *testing.T) {
 			ctx := looks{Context: t.Context()}
 			region := image.Rect(0, 0, c.w, c.h)
 			require.NoError(t, d.Decode(&ctx, dst, c.w, region, FormatGray))
-			require.GreaterOrEqual(t, ctx.n, int(head.storedBytes()-int64(c.h))/(checkBytes+pieceBytes))
+			require.GreaterOrEqual(t, ctx.n, int(head.storedBytes()-int64(c.h))/windowBytes)
 
 			d.Release()
 			_, err = d.Open(data)

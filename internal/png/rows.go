@@ -14,13 +14,6 @@ const (
 	// chunkPixels is how many pixels are converted at a time.
 	chunkPixels = 2048
 
-	// checkBytes is how much is decoded between two looks at the context, some tenths
-	// of a millisecond of work.
-	checkBytes = 64 << 10
-
-	// rowWork is what a row costs beside its bytes, in bytes.
-	rowWork = 64
-
 	// margin is how many bytes are in front of a row, those of the pixel to the left of
 	// the first one.
 	margin = 8
@@ -72,9 +65,8 @@ func (d *Decoder) Decode(ctx context.Context, dst []byte, stride int, region ima
 		return fmt.Errorf("png: the region %v is not in a picture of %d×%d", region, s.Height, s.Width)
 	}
 	d.prepare()
-	stream := d.compressed()
 	d.scratch.colors.set(s, f)
-	if err := d.scratch.reset(stream); err != nil {
+	if err := d.scratch.stream.reset(d.compressed()); err != nil {
 		return d.damaged(err)
 	}
 	t := target{dst: dst, stride: stride, region: region, format: f}
@@ -83,7 +75,44 @@ func (d *Decoder) Decode(ctx context.Context, dst []byte, stride int, region ima
 			return err
 		}
 	}
-	if err := d.scratch.end(); err != nil {
+	return d.finish(ctx)
+}
+
+// take returns the next n bytes of the rows as they are stored, which stay until the next
+// call.
+func (d *Decoder) take(ctx context.Context, n int) ([]byte, error) {
+	for {
+		if b := d.scratch.stream.ready(n); b != nil {
+			return b, nil
+		}
+		if err := d.turn(ctx); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// finish checks that the compressed data end.
+func (d *Decoder) finish(ctx context.Context) error {
+	for {
+		done, err := d.scratch.stream.finished()
+		switch {
+		case err != nil:
+			return d.damaged(err)
+		case done:
+			return nil
+		}
+		if err := d.turn(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// turn looks at the context and inflates for a while.
+func (d *Decoder) turn(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := d.scratch.stream.turn(); err != nil {
 		return d.damaged(err)
 	}
 	return nil
@@ -91,7 +120,7 @@ func (d *Decoder) Decode(ctx context.Context, dst []byte, stride int, region ima
 
 // damaged says where the inflater failed.
 func (d *Decoder) damaged(err error) error {
-	return &FormatError{Offset: d.offset(d.scratch.consumed()), Err: err}
+	return &FormatError{Offset: d.offset(d.scratch.stream.consumed()), Err: err}
 }
 
 // pass makes the pixels of a pass.
@@ -112,9 +141,9 @@ func (d *Decoder) pass(ctx context.Context, p pass, t *target) error {
 func (d *Decoder) makeRow(ctx context.Context, p pass, t *target, y, n, columns int) error {
 	step := d.file.pixelBytes()
 	piece := min(n, pieceBytes)
-	raw, err := d.scratch.take(1 + piece)
+	raw, err := d.take(ctx, 1+piece)
 	if err != nil {
-		return d.damaged(err)
+		return err
 	}
 	filter := raw[0]
 	if filter > paeth {
@@ -122,12 +151,6 @@ func (d *Decoder) makeRow(ctx context.Context, p pass, t *target, y, n, columns 
 	}
 	raw = raw[1:]
 	for at := 0; ; {
-		if d.work += len(raw) + rowWork; d.work >= checkBytes {
-			d.work = 0
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-		}
 		left := margin + at - step
 		unfilter(filter, d.row[left:left+step+piece], d.above[left:], raw, step)
 		d.emit(p, t, y, at, piece, columns)
@@ -135,8 +158,8 @@ func (d *Decoder) makeRow(ctx context.Context, p pass, t *target, y, n, columns 
 			return nil
 		}
 		piece = min(n-at, pieceBytes)
-		if raw, err = d.scratch.take(piece); err != nil {
-			return d.damaged(err)
+		if raw, err = d.take(ctx, piece); err != nil {
+			return err
 		}
 	}
 }
@@ -158,10 +181,10 @@ func (d *Decoder) emit(p pass, t *target, y, at, n, columns int) {
 		px := d.wide(d.row[margin:], first, count)
 		to := out[(p.x+first*p.dx-t.region.Min.X)*size:]
 		if p.dx == 1 {
-			d.scratch.convert(to[:count*size], px)
+			d.scratch.colors.convert(to[:count*size], px)
 		} else {
 			dense := d.scratch.dense[:count*size]
-			d.scratch.convert(dense, px)
+			d.scratch.colors.convert(dense, px)
 			scatter(to, dense, size, p.dx*size)
 		}
 		first += count
