@@ -198,9 +198,12 @@ func (f *inflater) checkSum() error {
 	return nil
 }
 
-// adler32 is the checksum of RFC 1950.
-func adler32(sum uint32, p []byte) uint32 {
-	const mod, most = 65521, 5552 // bytes before the sums overflow
+// adlerMod is the modulus of the checksum of RFC 1950.
+const adlerMod = 65521
+
+// adler32Generic is that checksum.
+func adler32Generic(sum uint32, p []byte) uint32 {
+	const most = 5552 // bytes before the sums overflow
 	a, b := sum&0xffff, sum>>16
 	for len(p) > 0 {
 		n := min(len(p), most)
@@ -208,7 +211,7 @@ func adler32(sum uint32, p []byte) uint32 {
 			a += uint32(x)
 			b += a
 		}
-		a, b, p = a%mod, b%mod, p[n:]
+		a, b, p = a%adlerMod, b%adlerMod, p[n:]
 	}
 	return b<<16 | a
 }

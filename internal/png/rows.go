@@ -220,8 +220,8 @@ func (d *Decoder) wide(row []byte, first, count int) []byte {
 	return px
 }
 
-// narrow makes 8 bits of 16: v*255/65535 to the nearest, as NVIDIA DALI does.
-func narrow(dst, src []byte) {
+// narrowGeneric makes 8 bits of 16: v*255/65535 to the nearest, as NVIDIA DALI does.
+func narrowGeneric(dst, src []byte) {
 	src = src[:2*len(dst)]
 	for i := range dst {
 		v := uint32(src[2*i])<<8 | uint32(src[2*i+1])
