@@ -103,18 +103,25 @@ func (f *inflater) expand() error {
 	return err
 }
 
+// strides are the most bytes of 8 in which a pattern of the index's length comes out even.
+var strides = [8]int{1: 8, 2: 8, 3: 6, 4: 8, 5: 5, 6: 6, 7: 7}
+
 // repeat copies so many bytes, and up to 7 more, from a distance below 16.
 func repeat(window []byte, to, distance, length int) {
 	end := to + length
-	if distance < 8 {
-		// Byte by byte, until what is copied is 8 bytes away.
-		for range 8 {
-			window[to] = window[to-distance]
-			to++
+	if distance >= 8 {
+		for ; to < end; to += 8 {
+			binary.LittleEndian.PutUint64(window[to:], binary.LittleEndian.Uint64(window[to-distance:]))
 		}
-		distance *= (7 + distance) / distance
+		return
 	}
-	for ; to < end; to += 8 {
-		binary.LittleEndian.PutUint64(window[to:], binary.LittleEndian.Uint64(window[to-distance:]))
+	// The bytes are a pattern that repeats.
+	bits := 8 * uint(distance)
+	pattern := binary.LittleEndian.Uint64(window[to-distance:]) & (1<<bits - 1)
+	pattern |= pattern << bits
+	pattern |= pattern << (2 * bits)
+	pattern |= pattern << (4 * bits)
+	for stride := strides[distance&7]; to < end; to += stride {
+		binary.LittleEndian.PutUint64(window[to:], pattern)
 	}
 }

@@ -128,7 +128,7 @@ func at(m image.Image, x, y int) [3]byte {
 
 // pixels decodes a region of a file, with bytes between the rows that stay as they are.
 func pixels(t require.TestingT, d *Decoder, data []byte, region func(Header) image.Rectangle, f Format) ([]byte, Header, error) {
-	h, err := d.Open(data)
+	h, err := d.Open(context.Background(), data)
 	if err != nil {
 		return nil, h, err
 	}

@@ -103,14 +103,14 @@ func TestRefusals(t *testing.T) {
 // A header cannot make the decoder allocate.
 func TestLimit(t *testing.T) {
 	d := Decoder{MaxPixels: 1 << 28}
-	_, err := d.Open(header(kind{RGBA, 16, false}, 60000, 60000))
+	_, err := d.Open(context.Background(), header(kind{RGBA, 16, false}, 60000, 60000))
 	require.ErrorIs(t, err, ErrTooLarge)
 	require.EqualError(t, err, "png: PNG exceeds a limit: 60000×60000 is 3600000000 pixels, the limit is 268435456 (MaxPixels)")
-	_, err = (&Decoder{}).Open(header(kind{RGBA, 16, false}, 1<<31-1, 1<<31-1))
+	_, err = (&Decoder{}).Open(context.Background(), header(kind{RGBA, 16, false}, 1<<31-1, 1<<31-1))
 	require.ErrorIs(t, err, ErrTooLarge)
 
 	gray, side := kind{Gray, 8, false}, 3000
-	_, err = d.Open(file(gray, side, side, make([]byte, 4000), 9, 1000))
+	_, err = d.Open(context.Background(), file(gray, side, side, make([]byte, 4000), 9, 1000))
 	require.ErrorContains(t, err, "not enough pixel data")
 	require.Zero(t, d.Reserved())
 	_, _, err = pixels(t, &d, file(gray, side, side, make([]byte, side*(1+side)), 9, 1000), everything, FormatGray)
@@ -124,7 +124,7 @@ func TestGrowthIsWhatDecodeTakes(t *testing.T) {
 		k := kinds[i%len(kinds)]
 		h, w := 1+r.IntN(50), 1+r.IntN(50)
 		f := file(k, h, w, filtered(r, k, h, w), 6, 1+r.IntN(300), k.between(r)...)
-		_, err := d.Open(f)
+		_, err := d.Open(context.Background(), f)
 		require.NoError(t, err)
 		held, growth := d.Reserved(), d.Growth()
 		_, _, err = pixels(t, &d, f, everything, FormatRGB)
@@ -149,7 +149,7 @@ func TestWarmDecoderAllocatesNothing(t *testing.T) {
 	dst := make([]byte, 3*100*100)
 	round := func() {
 		for _, f := range files {
-			h, err := d.Open(f)
+			h, err := d.Open(context.Background(), f)
 			if err != nil {
 				panic(err)
 			}
@@ -174,7 +174,7 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		d := Decoder{MaxPixels: 1 << 16}
-		h, err := d.Open(data)
+		h, err := d.Open(context.Background(), data)
 		if err != nil && h.Width == 0 {
 			return // image/png has no limit
 		}
@@ -206,7 +206,7 @@ func BenchmarkDecode(b *testing.B) {
 		b.SetBytes(bytesOut / int64(len(files)))
 		b.ReportAllocs()
 		for i := 0; b.Loop(); i++ {
-			h, err := d.Open(files[i%len(files)])
+			h, err := d.Open(context.Background(), files[i%len(files)])
 			if err != nil {
 				b.Fatal(err)
 			}

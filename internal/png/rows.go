@@ -66,7 +66,11 @@ func (d *Decoder) Decode(ctx context.Context, dst []byte, stride int, region ima
 	}
 	d.prepare()
 	d.scratch.colors.set(s, f)
-	if err := d.scratch.stream.reset(d.compressed()); err != nil {
+	stream, err := d.compressed(ctx)
+	if err != nil {
+		return err
+	}
+	if err := d.scratch.stream.reset(stream); err != nil {
 		return d.damaged(err)
 	}
 	t := target{dst: dst, stride: stride, region: region, format: f}
@@ -191,15 +195,17 @@ func (d *Decoder) emit(p pass, t *target, y, at, n, columns int) {
 	}
 }
 
-// scatter writes pixels of size bytes step bytes apart.
+// scatter writes pixels of size bytes, 1 or 3, step bytes apart.
 func scatter(dst, dense []byte, size, step int) {
-	for len(dense) >= size {
-		copy(dst[:size], dense)
-		dense = dense[size:]
-		if len(dense) == 0 {
-			return
+	if size == 1 {
+		for i, x := range dense {
+			dst[i*step] = x
 		}
-		dst = dst[step:]
+		return
+	}
+	for at := 0; len(dense) >= 3; at += step {
+		*(*[3]byte)(dst[at:]) = [3]byte(dense)
+		dense = dense[3:]
 	}
 }
 

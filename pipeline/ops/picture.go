@@ -61,7 +61,7 @@ func (p *picturefile) open(s *pipeline.Sample, data []byte, o *DecodeOptions) er
 			p.turn = h.Orientation
 		}
 	case bytes.HasPrefix(data, []byte("\x89PNG")):
-		if err := p.openPNG(data, o); err != nil {
+		if err := p.openPNG(s, data, o); err != nil {
 			return err
 		}
 	default:

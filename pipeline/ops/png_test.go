@@ -107,15 +107,19 @@ func TestDecodingPNGEndsWithTheContext(t *testing.T) {
 		}
 		p, err := pipeline.New(pipeline.Options{BatchSize: 1}, func(g *pipeline.Graph) {
 			v := readers.Slices(g, readers.SlicesOptions{}, readers.Ragged([][]byte{file}))[0]
-			watch := func(f func()) func(*pipeline.Sample, []*pipeline.Tensor, []*pipeline.Tensor) error {
-				return func(_ *pipeline.Sample, in, out []*pipeline.Tensor) error {
-					f()
+			watch := func(f func(*pipeline.Sample)) func(*pipeline.Sample, []*pipeline.Tensor, []*pipeline.Tensor) error {
+				return func(s *pipeline.Sample, in, out []*pipeline.Tensor) error {
+					f(s)
 					return out[0].CopyFrom(in[0])
 				}
 			}
-			bytes := ops.Func(g, ops.FuncOptions{Outputs: []pipeline.Spec{v.Spec()}}, watch(cancel), v)[0]
+			end := func(s *pipeline.Sample) {
+				cancel()
+				<-s.Context().Done()
+			}
+			bytes := ops.Func(g, ops.FuncOptions{Outputs: []pipeline.Spec{v.Spec()}}, watch(end), v)[0]
 			pixels := ops.DecodeImage(g, bytes, ops.DecodeOptions{})
-			g.Output("out", ops.Func(g, ops.FuncOptions{Outputs: []pipeline.Spec{pixels.Spec()}}, watch(func() { reached.Store(true) }), pixels)[0])
+			g.Output("out", ops.Func(g, ops.FuncOptions{Outputs: []pipeline.Spec{pixels.Spec()}}, watch(func(*pipeline.Sample) { reached.Store(true) }), pixels)[0])
 		})
 		require.NoError(t, err)
 		l, err := iterator.New(iterator.Options{}, p)
