@@ -16,19 +16,21 @@ const (
 
 // A code is looked up by the next bits of the stream, as many as its table is indexed by;
 // longer codes refer to a second table behind the first. All entries of tables have the
-// number of bits that they stand for in bits 0 to 4. Then there are:
+// number of bits that they stand for in bits 0 to 5. Then there are:
 //
-//   - Literals: how many in bits 5 and 6, and these from bit 8 on. Up to three share an
+//   - Literals: how many in bits 6 and 7, and these from bit 8 on. Up to three share an
 //     entry if their codes are short.
-//   - Lengths and distances: isOther; bits of the code itself from bit 8 on; the smallest
+//   - Lengths and distances: the bits of the code itself in bits 8 to 11; the smallest
 //     length or distance from bit 16 on, to which what follows the code is added.
-//   - Rare ones: isOther and isRare, and isEnd for the end of a block. A second table has
-//     the number of its further bits from bit 8 on and its place from bit 16 on. Without a
-//     place, there is no such code.
+//   - Rare ones: isRare, and isEnd for the end of a block. A second table has the number of
+//     its further bits in bits 8 to 11 and its place from bit 16 on. Without a place, there
+//     is no such code.
 const (
-	isEnd   = 1 << 6 // of isRare
-	isRare  = 1 << 5 // of isOther
-	isOther = 1 << 7
+	bitsMask   = 1<<6 - 1
+	literals   = 3 << 6
+	oneLiteral = 1 << 6
+	isRare     = 1 << 12
+	isEnd      = 1 << 13
 
 	litBits   = 11
 	distBits  = 9
@@ -53,17 +55,17 @@ var (
 
 func makeLitEntries() (e [litCodes]uint32) {
 	for i := range endCode {
-		e[i] = uint32(i)<<8 | 1<<5
+		e[i] = uint32(i)<<8 | oneLiteral
 	}
-	e[endCode] = isOther | isRare | isEnd
+	e[endCode] = isRare | isEnd
 	length := uint32(3)
 	for i := range 28 {
 		extra := uint32(max(0, i/4-1))
-		e[endCode+1+i] = length<<16 | isOther | extra
+		e[endCode+1+i] = length<<16 | extra
 		length += 1 << extra
 	}
-	e[285] = 258<<16 | isOther
-	e[286], e[287] = isOther|isRare, isOther|isRare
+	e[285] = 258 << 16
+	e[286], e[287] = isRare, isRare
 	return e
 }
 
@@ -71,16 +73,16 @@ func makeDistEntries() (e [distCodes]uint32) {
 	distance := uint32(1)
 	for i := range 30 {
 		extra := uint32(max(0, i/2-1))
-		e[i] = distance<<16 | isOther | extra
+		e[i] = distance<<16 | extra
 		distance += 1 << extra
 	}
-	e[30], e[31] = isOther|isRare, isOther|isRare
+	e[30], e[31] = isRare, isRare
 	return e
 }
 
 func makeLenEntries() (e [lenCodes]uint32) {
 	for i := range e {
-		e[i] = uint32(i)<<16 | isOther
+		e[i] = uint32(i) << 16
 	}
 	return e
 }
@@ -127,8 +129,8 @@ func (c *codes) join() {
 	t := c.lit[:1<<litBits]
 	shortest := uint32(litBits)
 	for _, e := range t {
-		if e&isOther == 0 {
-			shortest = min(shortest, e&31)
+		if e&literals != 0 {
+			shortest = min(shortest, e&bitsMask)
 		}
 	}
 	if 2*shortest > litBits {
@@ -136,18 +138,18 @@ func (c *codes) join() {
 	}
 	for i := len(t) - 1; i >= 0; i-- {
 		e := t[i]
-		bits := e & 31
-		if e&isOther != 0 || bits+shortest > litBits {
+		bits := e & bitsMask
+		if e&literals == 0 || bits+shortest > litBits {
 			continue
 		}
 		second := t[i>>bits]
-		bits += second & 31
-		if second&isOther != 0 || bits > litBits {
+		bits += second & bitsMask
+		if second&literals == 0 || bits > litBits {
 			continue
 		}
-		e = e&0xff00 | second&0xff00<<8 | 2<<5 | bits
-		if third := t[i>>bits]; third&isOther == 0 && bits+third&31 <= litBits {
-			e = e&^0xff | third&0xff00<<16 | 3<<5 | (bits + third&31)
+		e = e&0xff00 | second&0xff00<<8 | 2*oneLiteral | bits
+		if third := t[i>>bits]; third&literals != 0 && bits+third&bitsMask <= litBits {
+			e = e&^0xff | third&0xff00<<16 | 3*oneLiteral | (bits + third&bitsMask)
 		}
 		t[i] = e
 	}
@@ -180,7 +182,7 @@ func (c *codes) read(r *reader) error {
 		if e&isRare != 0 {
 			return fmt.Errorf("%w: no length of a code", errStream)
 		}
-		r.take(uint(e & 31))
+		r.take(uint(e & bitsMask))
 		length, times := uint8(e>>16), 1
 		switch length {
 		case 16:
@@ -241,14 +243,16 @@ func build(table []uint32, tableBits int, lens []uint8, entries []uint32) bool {
 // longer by a bit: what is wrong then is overwritten by these.
 func fill(table []uint32, tableBits int, entries []uint32, count *[maxBits + 1]int, symbols []uint16) {
 	if len(symbols) < 2 { // the entry of the other bit, or of both
-		table[0], table[1] = isOther|isRare, isOther|isRare
+		table[0], table[1] = isRare, isRare
 	}
 	code, place := 0, 1<<tableBits // of the next second table
 	prefix, second, sub := -1, 0, 0
 	for n := 1; n <= maxBits; n++ {
 		for ; count[n] > 0; count[n]-- {
 			e := entries[symbols[0]]
-			e += uint32(n) * (1 + e&isOther<<1)
+			if e += uint32(n); e&literals == 0 {
+				e += uint32(n) << 8
+			}
 			symbols = symbols[1:]
 			if n <= tableBits {
 				table[code] = e
@@ -256,7 +260,7 @@ func fill(table []uint32, tableBits int, entries []uint32, count *[maxBits + 1]i
 				if p := code & (1<<tableBits - 1); p != prefix {
 					prefix, second, sub = p, place, secondBits(count, n, n-tableBits)
 					place += 1 << sub
-					table[p] = uint32(second)<<16 | uint32(sub)<<8 | isOther | isRare
+					table[p] = uint32(second)<<16 | uint32(sub)<<8 | isRare
 				}
 				for i := code >> tableBits; i < 1<<sub; i += 1 << (n - tableBits) {
 					table[second+i] = e

@@ -5,14 +5,35 @@ import (
 	"fmt"
 )
 
+// How the kernel ended.
+const (
+	ranOut      = iota // of room or of input
+	blockEnded         // by its end code
+	badCode            // that does not exist
+	badDistance        // likewise, or one before the first byte
+)
+
 // expand makes bytes of a block with codes until the block, the window or the stream
-// ends. Each round looks up as many codes as 56 bits hold for sure: three entries with
-// literals, or literals and a length with its distance, for which bits may have to be
-// read again.
+// ends.
 func (f *inflater) expand() error {
 	if f.pos+aheadBytes > len(f.src) {
 		f.toTail()
 	}
+	switch f.kernel() {
+	case blockEnded:
+		f.state = beginsBlock
+	case badCode:
+		return fmt.Errorf("%w: a code that does not exist", errStream)
+	case badDistance:
+		return fmt.Errorf("%w: a distance that does not exist", errStream)
+	}
+	return nil
+}
+
+// kernelGeneric makes bytes while there is room for slackBytes and so much input that it
+// can be refilled twice. Each round looks up as many codes as 56 bits hold for sure: three
+// entries with literals, or literals and, with new bits, a length and its distance.
+func (f *inflater) kernelGeneric() (why int) {
 	const (
 		litMask  = 1<<litBits - 1
 		distMask = 1<<distBits - 1
@@ -20,27 +41,26 @@ func (f *inflater) expand() error {
 	src, pos, bits, n := f.src, f.pos, f.bits, f.n
 	window, to := f.window[:], f.to
 	lit, dist := &f.codes.lit, &f.codes.dist
-	var err error
 	for pos+aheadBytes <= len(src) && to < windowBytes-slackBytes {
 		bits |= binary.LittleEndian.Uint64(src[pos:]) << (n & 63)
 		pos += int((63 - n) >> 3)
 		n |= 56
 		e := lit[bits&litMask]
-		if e&isOther == 0 {
+		if e&literals != 0 {
 			binary.LittleEndian.PutUint32(window[to:], e>>8)
-			to += int(e >> 5 & 3)
-			bits >>= e & 31
-			n -= uint(e & 31)
-			if e = lit[bits&litMask]; e&isOther == 0 {
+			to += int(e >> 6 & 3)
+			bits >>= e & bitsMask
+			n -= uint(e & bitsMask)
+			if e = lit[bits&litMask]; e&literals != 0 {
 				binary.LittleEndian.PutUint32(window[to:], e>>8)
-				to += int(e >> 5 & 3)
-				bits >>= e & 31
-				n -= uint(e & 31)
-				if e = lit[bits&litMask]; e&isOther == 0 {
+				to += int(e >> 6 & 3)
+				bits >>= e & bitsMask
+				n -= uint(e & bitsMask)
+				if e = lit[bits&litMask]; e&literals != 0 {
 					binary.LittleEndian.PutUint32(window[to:], e>>8)
-					to += int(e >> 5 & 3)
-					bits >>= e & 31
-					n -= uint(e & 31)
+					to += int(e >> 6 & 3)
+					bits >>= e & bitsMask
+					n -= uint(e & bitsMask)
 					continue
 				}
 			}
@@ -52,42 +72,41 @@ func (f *inflater) expand() error {
 			if e&isEnd == 0 && e>>16 != 0 {
 				e = lit[(e>>16+uint32(bits>>litBits)&(1<<(e>>8&15)-1))&(litTable-1)]
 			}
-			if e&isOther == 0 {
+			if e&literals != 0 {
 				window[to] = byte(e >> 8)
 				to++
-				bits >>= e & 31
-				n -= uint(e & 31)
+				bits >>= e & bitsMask
+				n -= uint(e & bitsMask)
 				continue
 			}
 			if e&isRare != 0 {
-				if e&isEnd == 0 {
-					err = fmt.Errorf("%w: a code that does not exist", errStream)
-					break
+				why = badCode
+				if e&isEnd != 0 {
+					bits >>= e & bitsMask
+					n -= uint(e & bitsMask)
+					why = blockEnded
 				}
-				bits >>= e & 31
-				n -= uint(e & 31)
-				f.state = beginsBlock
 				break
 			}
 		}
-		length := int(e>>16) + int(bits&(1<<(e&31)-1)>>(e>>8&15))
-		bits >>= e & 31
-		n -= uint(e & 31)
+		length := int(e>>16) + int(bits&(1<<(e&bitsMask)-1)>>(e>>8&15))
+		bits >>= e & bitsMask
+		n -= uint(e & bitsMask)
 		e = dist[bits&distMask]
 		if e&isRare != 0 {
 			if e>>16 != 0 {
 				e = dist[(e>>16+uint32(bits>>distBits)&(1<<(e>>8&15)-1))&(distTable-1)]
 			}
 			if e&isRare != 0 {
-				err = fmt.Errorf("%w: a distance that does not exist", errStream)
+				why = badDistance
 				break
 			}
 		}
-		distance := int(e>>16) + int(bits&(1<<(e&31)-1)>>(e>>8&15))
-		bits >>= e & 31
-		n -= uint(e & 31)
+		distance := int(e>>16) + int(bits&(1<<(e&bitsMask)-1)>>(e>>8&15))
+		bits >>= e & bitsMask
+		n -= uint(e & bitsMask)
 		if distance > to {
-			err = fmt.Errorf("%w: a distance of %d behind %d bytes", errStream, distance, to)
+			why = badDistance
 			break
 		}
 		if distance >= 16 {
@@ -100,7 +119,7 @@ func (f *inflater) expand() error {
 		to += length
 	}
 	f.pos, f.bits, f.n, f.to = pos, bits, n, to
-	return err
+	return why
 }
 
 // strides are the most bytes of 8 in which a pattern of the index's length comes out even.

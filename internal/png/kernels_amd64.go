@@ -6,7 +6,8 @@ import "golang.org/x/sys/cpu"
 
 //go:generate sh -c "cd _asm && go run . -out ../kernels_amd64.s -pkg png"
 
-var useAVX2 = cpu.X86.HasAVX2
+// useAVX2 also stands for the bit manipulation of the processors that have AVX2.
+var useAVX2 = cpu.X86.HasAVX2 && cpu.X86.HasBMI1 && cpu.X86.HasBMI2
 
 // The kernels for filters make n pixels of step bytes, n being positive, and read and
 // write up to 8 bytes from the beginning of each.
@@ -128,4 +129,18 @@ func (c *colors) shuffle(dst, px []byte) {
 		dst, px = dst[n*to:], px[n*from:]
 	}
 	c.shuffleGeneric(dst, px)
+}
+
+// expandAVX2 is kernelGeneric, with tables as the first elements of which are given, from
+// place to of the window up to a limit. It returns the place behind what it made.
+//
+//go:noescape
+func expandAVX2(r *reader, lit, dist *uint32, window *byte, to, limit int) (end, why int)
+
+func (f *inflater) kernel() (why int) {
+	if !useAVX2 {
+		return f.kernelGeneric()
+	}
+	f.to, why = expandAVX2(&f.reader, &f.codes.lit[0], &f.codes.dist[0], &f.window[0], f.to, windowBytes-slackBytes)
+	return why
 }

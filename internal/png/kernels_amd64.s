@@ -353,3 +353,511 @@ loop:
 	DECQ    DI
 	JNZ     loop
 	RET
+
+DATA patterns<>+0(SB)/1, $0x00
+DATA patterns<>+1(SB)/1, $0x00
+DATA patterns<>+2(SB)/1, $0x00
+DATA patterns<>+3(SB)/1, $0x00
+DATA patterns<>+4(SB)/1, $0x00
+DATA patterns<>+5(SB)/1, $0x00
+DATA patterns<>+6(SB)/1, $0x00
+DATA patterns<>+7(SB)/1, $0x00
+DATA patterns<>+8(SB)/1, $0x00
+DATA patterns<>+9(SB)/1, $0x00
+DATA patterns<>+10(SB)/1, $0x00
+DATA patterns<>+11(SB)/1, $0x00
+DATA patterns<>+12(SB)/1, $0x00
+DATA patterns<>+13(SB)/1, $0x00
+DATA patterns<>+14(SB)/1, $0x00
+DATA patterns<>+15(SB)/1, $0x00
+DATA patterns<>+16(SB)/1, $0x00
+DATA patterns<>+17(SB)/1, $0x00
+DATA patterns<>+18(SB)/1, $0x00
+DATA patterns<>+19(SB)/1, $0x00
+DATA patterns<>+20(SB)/1, $0x00
+DATA patterns<>+21(SB)/1, $0x00
+DATA patterns<>+22(SB)/1, $0x00
+DATA patterns<>+23(SB)/1, $0x00
+DATA patterns<>+24(SB)/1, $0x00
+DATA patterns<>+25(SB)/1, $0x00
+DATA patterns<>+26(SB)/1, $0x00
+DATA patterns<>+27(SB)/1, $0x00
+DATA patterns<>+28(SB)/1, $0x00
+DATA patterns<>+29(SB)/1, $0x00
+DATA patterns<>+30(SB)/1, $0x00
+DATA patterns<>+31(SB)/1, $0x00
+DATA patterns<>+32(SB)/1, $0x00
+DATA patterns<>+33(SB)/1, $0x01
+DATA patterns<>+34(SB)/1, $0x00
+DATA patterns<>+35(SB)/1, $0x01
+DATA patterns<>+36(SB)/1, $0x00
+DATA patterns<>+37(SB)/1, $0x01
+DATA patterns<>+38(SB)/1, $0x00
+DATA patterns<>+39(SB)/1, $0x01
+DATA patterns<>+40(SB)/1, $0x00
+DATA patterns<>+41(SB)/1, $0x01
+DATA patterns<>+42(SB)/1, $0x00
+DATA patterns<>+43(SB)/1, $0x01
+DATA patterns<>+44(SB)/1, $0x00
+DATA patterns<>+45(SB)/1, $0x01
+DATA patterns<>+46(SB)/1, $0x00
+DATA patterns<>+47(SB)/1, $0x01
+DATA patterns<>+48(SB)/1, $0x00
+DATA patterns<>+49(SB)/1, $0x01
+DATA patterns<>+50(SB)/1, $0x02
+DATA patterns<>+51(SB)/1, $0x00
+DATA patterns<>+52(SB)/1, $0x01
+DATA patterns<>+53(SB)/1, $0x02
+DATA patterns<>+54(SB)/1, $0x00
+DATA patterns<>+55(SB)/1, $0x01
+DATA patterns<>+56(SB)/1, $0x02
+DATA patterns<>+57(SB)/1, $0x00
+DATA patterns<>+58(SB)/1, $0x01
+DATA patterns<>+59(SB)/1, $0x02
+DATA patterns<>+60(SB)/1, $0x00
+DATA patterns<>+61(SB)/1, $0x01
+DATA patterns<>+62(SB)/1, $0x02
+DATA patterns<>+63(SB)/1, $0x00
+DATA patterns<>+64(SB)/1, $0x00
+DATA patterns<>+65(SB)/1, $0x01
+DATA patterns<>+66(SB)/1, $0x02
+DATA patterns<>+67(SB)/1, $0x03
+DATA patterns<>+68(SB)/1, $0x00
+DATA patterns<>+69(SB)/1, $0x01
+DATA patterns<>+70(SB)/1, $0x02
+DATA patterns<>+71(SB)/1, $0x03
+DATA patterns<>+72(SB)/1, $0x00
+DATA patterns<>+73(SB)/1, $0x01
+DATA patterns<>+74(SB)/1, $0x02
+DATA patterns<>+75(SB)/1, $0x03
+DATA patterns<>+76(SB)/1, $0x00
+DATA patterns<>+77(SB)/1, $0x01
+DATA patterns<>+78(SB)/1, $0x02
+DATA patterns<>+79(SB)/1, $0x03
+DATA patterns<>+80(SB)/1, $0x00
+DATA patterns<>+81(SB)/1, $0x01
+DATA patterns<>+82(SB)/1, $0x02
+DATA patterns<>+83(SB)/1, $0x03
+DATA patterns<>+84(SB)/1, $0x04
+DATA patterns<>+85(SB)/1, $0x00
+DATA patterns<>+86(SB)/1, $0x01
+DATA patterns<>+87(SB)/1, $0x02
+DATA patterns<>+88(SB)/1, $0x03
+DATA patterns<>+89(SB)/1, $0x04
+DATA patterns<>+90(SB)/1, $0x00
+DATA patterns<>+91(SB)/1, $0x01
+DATA patterns<>+92(SB)/1, $0x02
+DATA patterns<>+93(SB)/1, $0x03
+DATA patterns<>+94(SB)/1, $0x04
+DATA patterns<>+95(SB)/1, $0x00
+DATA patterns<>+96(SB)/1, $0x00
+DATA patterns<>+97(SB)/1, $0x01
+DATA patterns<>+98(SB)/1, $0x02
+DATA patterns<>+99(SB)/1, $0x03
+DATA patterns<>+100(SB)/1, $0x04
+DATA patterns<>+101(SB)/1, $0x05
+DATA patterns<>+102(SB)/1, $0x00
+DATA patterns<>+103(SB)/1, $0x01
+DATA patterns<>+104(SB)/1, $0x02
+DATA patterns<>+105(SB)/1, $0x03
+DATA patterns<>+106(SB)/1, $0x04
+DATA patterns<>+107(SB)/1, $0x05
+DATA patterns<>+108(SB)/1, $0x00
+DATA patterns<>+109(SB)/1, $0x01
+DATA patterns<>+110(SB)/1, $0x02
+DATA patterns<>+111(SB)/1, $0x03
+DATA patterns<>+112(SB)/1, $0x00
+DATA patterns<>+113(SB)/1, $0x01
+DATA patterns<>+114(SB)/1, $0x02
+DATA patterns<>+115(SB)/1, $0x03
+DATA patterns<>+116(SB)/1, $0x04
+DATA patterns<>+117(SB)/1, $0x05
+DATA patterns<>+118(SB)/1, $0x06
+DATA patterns<>+119(SB)/1, $0x00
+DATA patterns<>+120(SB)/1, $0x01
+DATA patterns<>+121(SB)/1, $0x02
+DATA patterns<>+122(SB)/1, $0x03
+DATA patterns<>+123(SB)/1, $0x04
+DATA patterns<>+124(SB)/1, $0x05
+DATA patterns<>+125(SB)/1, $0x06
+DATA patterns<>+126(SB)/1, $0x00
+DATA patterns<>+127(SB)/1, $0x01
+DATA patterns<>+128(SB)/1, $0x00
+DATA patterns<>+129(SB)/1, $0x01
+DATA patterns<>+130(SB)/1, $0x02
+DATA patterns<>+131(SB)/1, $0x03
+DATA patterns<>+132(SB)/1, $0x04
+DATA patterns<>+133(SB)/1, $0x05
+DATA patterns<>+134(SB)/1, $0x06
+DATA patterns<>+135(SB)/1, $0x07
+DATA patterns<>+136(SB)/1, $0x00
+DATA patterns<>+137(SB)/1, $0x01
+DATA patterns<>+138(SB)/1, $0x02
+DATA patterns<>+139(SB)/1, $0x03
+DATA patterns<>+140(SB)/1, $0x04
+DATA patterns<>+141(SB)/1, $0x05
+DATA patterns<>+142(SB)/1, $0x06
+DATA patterns<>+143(SB)/1, $0x07
+DATA patterns<>+144(SB)/1, $0x00
+DATA patterns<>+145(SB)/1, $0x01
+DATA patterns<>+146(SB)/1, $0x02
+DATA patterns<>+147(SB)/1, $0x03
+DATA patterns<>+148(SB)/1, $0x04
+DATA patterns<>+149(SB)/1, $0x05
+DATA patterns<>+150(SB)/1, $0x06
+DATA patterns<>+151(SB)/1, $0x07
+DATA patterns<>+152(SB)/1, $0x08
+DATA patterns<>+153(SB)/1, $0x00
+DATA patterns<>+154(SB)/1, $0x01
+DATA patterns<>+155(SB)/1, $0x02
+DATA patterns<>+156(SB)/1, $0x03
+DATA patterns<>+157(SB)/1, $0x04
+DATA patterns<>+158(SB)/1, $0x05
+DATA patterns<>+159(SB)/1, $0x06
+DATA patterns<>+160(SB)/1, $0x00
+DATA patterns<>+161(SB)/1, $0x01
+DATA patterns<>+162(SB)/1, $0x02
+DATA patterns<>+163(SB)/1, $0x03
+DATA patterns<>+164(SB)/1, $0x04
+DATA patterns<>+165(SB)/1, $0x05
+DATA patterns<>+166(SB)/1, $0x06
+DATA patterns<>+167(SB)/1, $0x07
+DATA patterns<>+168(SB)/1, $0x08
+DATA patterns<>+169(SB)/1, $0x09
+DATA patterns<>+170(SB)/1, $0x00
+DATA patterns<>+171(SB)/1, $0x01
+DATA patterns<>+172(SB)/1, $0x02
+DATA patterns<>+173(SB)/1, $0x03
+DATA patterns<>+174(SB)/1, $0x04
+DATA patterns<>+175(SB)/1, $0x05
+DATA patterns<>+176(SB)/1, $0x00
+DATA patterns<>+177(SB)/1, $0x01
+DATA patterns<>+178(SB)/1, $0x02
+DATA patterns<>+179(SB)/1, $0x03
+DATA patterns<>+180(SB)/1, $0x04
+DATA patterns<>+181(SB)/1, $0x05
+DATA patterns<>+182(SB)/1, $0x06
+DATA patterns<>+183(SB)/1, $0x07
+DATA patterns<>+184(SB)/1, $0x08
+DATA patterns<>+185(SB)/1, $0x09
+DATA patterns<>+186(SB)/1, $0x0a
+DATA patterns<>+187(SB)/1, $0x00
+DATA patterns<>+188(SB)/1, $0x01
+DATA patterns<>+189(SB)/1, $0x02
+DATA patterns<>+190(SB)/1, $0x03
+DATA patterns<>+191(SB)/1, $0x04
+DATA patterns<>+192(SB)/1, $0x00
+DATA patterns<>+193(SB)/1, $0x01
+DATA patterns<>+194(SB)/1, $0x02
+DATA patterns<>+195(SB)/1, $0x03
+DATA patterns<>+196(SB)/1, $0x04
+DATA patterns<>+197(SB)/1, $0x05
+DATA patterns<>+198(SB)/1, $0x06
+DATA patterns<>+199(SB)/1, $0x07
+DATA patterns<>+200(SB)/1, $0x08
+DATA patterns<>+201(SB)/1, $0x09
+DATA patterns<>+202(SB)/1, $0x0a
+DATA patterns<>+203(SB)/1, $0x0b
+DATA patterns<>+204(SB)/1, $0x00
+DATA patterns<>+205(SB)/1, $0x01
+DATA patterns<>+206(SB)/1, $0x02
+DATA patterns<>+207(SB)/1, $0x03
+DATA patterns<>+208(SB)/1, $0x00
+DATA patterns<>+209(SB)/1, $0x01
+DATA patterns<>+210(SB)/1, $0x02
+DATA patterns<>+211(SB)/1, $0x03
+DATA patterns<>+212(SB)/1, $0x04
+DATA patterns<>+213(SB)/1, $0x05
+DATA patterns<>+214(SB)/1, $0x06
+DATA patterns<>+215(SB)/1, $0x07
+DATA patterns<>+216(SB)/1, $0x08
+DATA patterns<>+217(SB)/1, $0x09
+DATA patterns<>+218(SB)/1, $0x0a
+DATA patterns<>+219(SB)/1, $0x0b
+DATA patterns<>+220(SB)/1, $0x0c
+DATA patterns<>+221(SB)/1, $0x00
+DATA patterns<>+222(SB)/1, $0x01
+DATA patterns<>+223(SB)/1, $0x02
+DATA patterns<>+224(SB)/1, $0x00
+DATA patterns<>+225(SB)/1, $0x01
+DATA patterns<>+226(SB)/1, $0x02
+DATA patterns<>+227(SB)/1, $0x03
+DATA patterns<>+228(SB)/1, $0x04
+DATA patterns<>+229(SB)/1, $0x05
+DATA patterns<>+230(SB)/1, $0x06
+DATA patterns<>+231(SB)/1, $0x07
+DATA patterns<>+232(SB)/1, $0x08
+DATA patterns<>+233(SB)/1, $0x09
+DATA patterns<>+234(SB)/1, $0x0a
+DATA patterns<>+235(SB)/1, $0x0b
+DATA patterns<>+236(SB)/1, $0x0c
+DATA patterns<>+237(SB)/1, $0x0d
+DATA patterns<>+238(SB)/1, $0x00
+DATA patterns<>+239(SB)/1, $0x01
+DATA patterns<>+240(SB)/1, $0x00
+DATA patterns<>+241(SB)/1, $0x01
+DATA patterns<>+242(SB)/1, $0x02
+DATA patterns<>+243(SB)/1, $0x03
+DATA patterns<>+244(SB)/1, $0x04
+DATA patterns<>+245(SB)/1, $0x05
+DATA patterns<>+246(SB)/1, $0x06
+DATA patterns<>+247(SB)/1, $0x07
+DATA patterns<>+248(SB)/1, $0x08
+DATA patterns<>+249(SB)/1, $0x09
+DATA patterns<>+250(SB)/1, $0x0a
+DATA patterns<>+251(SB)/1, $0x0b
+DATA patterns<>+252(SB)/1, $0x0c
+DATA patterns<>+253(SB)/1, $0x0d
+DATA patterns<>+254(SB)/1, $0x0e
+DATA patterns<>+255(SB)/1, $0x00
+GLOBL patterns<>(SB), RODATA|NOPTR, $256
+
+DATA strides<>+0(SB)/1, $0x00
+DATA strides<>+1(SB)/1, $0x10
+DATA strides<>+2(SB)/1, $0x10
+DATA strides<>+3(SB)/1, $0x0f
+DATA strides<>+4(SB)/1, $0x10
+DATA strides<>+5(SB)/1, $0x0f
+DATA strides<>+6(SB)/1, $0x0c
+DATA strides<>+7(SB)/1, $0x0e
+DATA strides<>+8(SB)/1, $0x10
+DATA strides<>+9(SB)/1, $0x09
+DATA strides<>+10(SB)/1, $0x0a
+DATA strides<>+11(SB)/1, $0x0b
+DATA strides<>+12(SB)/1, $0x0c
+DATA strides<>+13(SB)/1, $0x0d
+DATA strides<>+14(SB)/1, $0x0e
+DATA strides<>+15(SB)/1, $0x0f
+GLOBL strides<>(SB), RODATA|NOPTR, $16
+
+// func expandAVX2(r *byte, lit *uint32, dist *uint32, window *byte, to int, limit int) (end int, why int)
+// Requires: AVX, BMI2
+TEXT ·expandAVX2(SB), NOSPLIT, $0-64
+	MOVQ r+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ 8(AX), DX
+	LEAQ -16(CX)(DX*1), DX
+	ADDQ 24(AX), CX
+	MOVQ 32(AX), DI
+	MOVQ 40(AX), R8
+	MOVQ window+24(FP), SI
+	MOVQ lit+8(FP), R10
+	MOVQ dist+16(FP), R11
+	MOVQ to+32(FP), BX
+	MOVQ limit+40(FP), AX
+	ADDQ SI, BX
+	ADDQ SI, AX
+
+loop:
+	XORL    R9, R9
+	CMPQ    CX, DX
+	JA      done
+	CMPQ    BX, AX
+	JAE     done
+	MOVQ    (CX), R9
+	SHLXQ   R8, R9, R9
+	ORQ     R9, DI
+	MOVQ    $0x0000003f, R9
+	SUBQ    R8, R9
+	SHRQ    $0x03, R9
+	ADDQ    R9, CX
+	ORQ     $0x00000038, R8
+	MOVL    DI, R9
+	ANDL    $0x000007ff, R9
+	MOVL    (R10)(R9*4), R12
+	TESTB   $0xc0, R12
+	JZ      other
+	MOVL    R12, R9
+	SHRL    $0x08, R9
+	MOVL    R9, (BX)
+	SHRXQ   R12, DI, DI
+	MOVL    R12, R9
+	ANDL    $0x0000003f, R9
+	SUBQ    R9, R8
+	MOVBLZX R12, R9
+	SHRL    $0x06, R9
+	ADDQ    R9, BX
+	MOVL    DI, R9
+	ANDL    $0x000007ff, R9
+	MOVL    (R10)(R9*4), R12
+	TESTB   $0xc0, R12
+	JZ      otherBehind
+	MOVL    R12, R9
+	SHRL    $0x08, R9
+	MOVL    R9, (BX)
+	SHRXQ   R12, DI, DI
+	MOVL    R12, R9
+	ANDL    $0x0000003f, R9
+	SUBQ    R9, R8
+	MOVBLZX R12, R9
+	SHRL    $0x06, R9
+	ADDQ    R9, BX
+	MOVL    DI, R9
+	ANDL    $0x000007ff, R9
+	MOVL    (R10)(R9*4), R12
+	TESTB   $0xc0, R12
+	JZ      otherBehind
+	MOVL    R12, R9
+	SHRL    $0x08, R9
+	MOVL    R9, (BX)
+	SHRXQ   R12, DI, DI
+	MOVL    R12, R9
+	ANDL    $0x0000003f, R9
+	SUBQ    R9, R8
+	MOVBLZX R12, R9
+	SHRL    $0x06, R9
+	ADDQ    R9, BX
+	JMP     loop
+
+otherBehind:
+	MOVQ  (CX), R9
+	SHLXQ R8, R9, R9
+	ORQ   R9, DI
+	MOVQ  $0x0000003f, R9
+	SUBQ  R8, R9
+	SHRQ  $0x03, R9
+	ADDQ  R9, CX
+	ORQ   $0x00000038, R8
+
+other:
+	TESTL $0x00001000, R12
+	JNZ   rare
+
+length:
+	BZHIQ R12, DI, R14
+	MOVL  R12, R9
+	SHRL  $0x08, R9
+	SHRXQ R9, R14, R14
+	SHRXQ R12, DI, DI
+	MOVL  R12, R9
+	ANDL  $0x0000003f, R9
+	SUBQ  R9, R8
+	SHRL  $0x10, R12
+	ADDQ  R12, R14
+	MOVL  DI, R9
+	ANDL  $0x000001ff, R9
+	MOVL  (R11)(R9*4), R12
+	TESTL $0x00001000, R12
+	JNZ   rareDistance
+
+distance:
+	BZHIQ   R12, DI, R15
+	MOVL    R12, R9
+	SHRL    $0x08, R9
+	SHRXQ   R9, R15, R15
+	SHRXQ   R12, DI, DI
+	MOVL    R12, R9
+	ANDL    $0x0000003f, R9
+	SUBQ    R9, R8
+	SHRL    $0x10, R12
+	ADDQ    R12, R15
+	MOVQ    BX, R9
+	SUBQ    SI, R9
+	CMPQ    R15, R9
+	JA      badDistance
+	ADDQ    BX, R14
+	MOVQ    BX, R9
+	SUBQ    R15, R9
+	VMOVDQU (R9), X0
+	CMPQ    R15, $0x10
+	JB      near
+
+far:
+	VMOVDQU X0, (BX)
+	ADDQ    $0x00000010, R9
+	ADDQ    $0x00000010, BX
+	VMOVDQU (R9), X0
+	CMPQ    BX, R14
+	JB      far
+	MOVQ    R14, BX
+	JMP     loop
+
+near:
+	LEAQ    strides<>+0(SB), R9
+	MOVBLZX (R9)(R15*1), R9
+	SHLL    $0x04, R15
+	LEAQ    patterns<>+0(SB), R13
+	VPSHUFB (R13)(R15*1), X0, X0
+
+pattern:
+	VMOVDQU X0, (BX)
+	ADDQ    R9, BX
+	CMPQ    BX, R14
+	JB      pattern
+	MOVQ    R14, BX
+	JMP     loop
+
+rare:
+	TESTL   $0x00002000, R12
+	JNZ     end
+	MOVL    R12, R9
+	SHRL    $0x08, R9
+	ANDL    $0x0000000f, R9
+	SHRL    $0x10, R12
+	JZ      badCode
+	MOVQ    DI, R13
+	SHRQ    $0x0b, R13
+	BZHIQ   R9, R13, R13
+	ADDL    R13, R12
+	ANDL    $0x00000fff, R12
+	MOVL    (R10)(R12*4), R12
+	TESTB   $0xc0, R12
+	JZ      secondOther
+	MOVL    R12, R9
+	SHRL    $0x08, R9
+	MOVL    R9, (BX)
+	SHRXQ   R12, DI, DI
+	MOVL    R12, R9
+	ANDL    $0x0000003f, R9
+	SUBQ    R9, R8
+	MOVBLZX R12, R9
+	SHRL    $0x06, R9
+	ADDQ    R9, BX
+	JMP     loop
+
+secondOther:
+	TESTL $0x00001000, R12
+	JZ    length
+	TESTL $0x00002000, R12
+	JZ    badCode
+
+end:
+	SHRXQ R12, DI, DI
+	MOVL  R12, R9
+	ANDL  $0x0000003f, R9
+	SUBQ  R9, R8
+	MOVQ  $0x00000001, R9
+	JMP   done
+
+rareDistance:
+	MOVL  R12, R9
+	SHRL  $0x08, R9
+	ANDL  $0x0000000f, R9
+	SHRL  $0x10, R12
+	JZ    badDistance
+	MOVQ  DI, R13
+	SHRQ  $0x09, R13
+	BZHIQ R9, R13, R13
+	ADDL  R13, R12
+	ANDL  $0x000003ff, R12
+	MOVL  (R11)(R12*4), R12
+	TESTL $0x00001000, R12
+	JZ    distance
+
+badDistance:
+	MOVQ $0x00000003, R9
+	JMP  done
+
+badCode:
+	MOVQ $0x00000002, R9
+
+done:
+	MOVQ r+0(FP), AX
+	SUBQ (AX), CX
+	MOVQ CX, 24(AX)
+	MOVQ DI, 32(AX)
+	MOVQ R8, 40(AX)
+	SUBQ SI, BX
+	MOVQ BX, end+48(FP)
+	MOVQ R9, why+56(FP)
+	RET

@@ -15,3 +15,5 @@ func adler32(sum uint32, p []byte) uint32 { return adler32Generic(sum, p) }
 func narrow(dst, src []byte) { narrowGeneric(dst, src) }
 
 func (c *colors) shuffle(dst, px []byte) { c.shuffleGeneric(dst, px) }
+
+func (f *inflater) kernel() (why int) { return f.kernelGeneric() }

@@ -17,6 +17,7 @@ func main() {
 	adler()
 	narrow()
 	shuffle()
+	expand()
 	Generate()
 }
 
