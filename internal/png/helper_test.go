@@ -8,6 +8,7 @@ import (
 	"hash/crc32"
 	"image"
 	"image/color"
+	"image/draw"
 	stdpng "image/png"
 	"math/rand/v2"
 	"strings"
@@ -194,22 +195,25 @@ func compare(t require.TestingT, d *Decoder, data []byte) image.Image {
 	return want
 }
 
-// photographs returns n files of natural pictures, from the data folder.
-func photographs(t testing.TB, n int) (files [][]byte) {
+// photographs returns n files of natural pictures, from the data folder, as convert
+// makes them.
+func photographs(t testing.TB, n int, convert func(image.Image) image.Image) (files [][]byte) {
 	t.Helper()
 	_, photographs := datatest.Photographs(t)
 	for _, photograph := range photographs[:n] {
 		m, _, err := image.Decode(bytes.NewReader(photograph))
 		require.NoError(t, err)
-		rgba := image.NewRGBA(m.Bounds())
-		for y := range m.Bounds().Dy() {
-			for x := range m.Bounds().Dx() {
-				rgba.Set(x, y, m.At(x, y))
-			}
-		}
 		var b bytes.Buffer
-		require.NoError(t, stdpng.Encode(&b, rgba))
+		require.NoError(t, stdpng.Encode(&b, convert(m)))
 		files = append(files, b.Bytes())
 	}
 	return files
 }
+
+// drawn returns a picture drawn onto another kind of one.
+func drawn(m image.Image, onto draw.Image) image.Image {
+	draw.Draw(onto, m.Bounds(), m, m.Bounds().Min, draw.Src)
+	return onto
+}
+
+func asRGB(m image.Image) image.Image { return drawn(m, image.NewRGBA(m.Bounds())) }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"image"
+	"image/color/palette"
 	_ "image/jpeg"
 	stdpng "image/png"
 	"io"
@@ -43,7 +44,7 @@ func TestEqualsImagePNG(t *testing.T) {
 // Pictures of real content use all of the compression's codes.
 func TestEqualsImagePNGOnPhotographs(t *testing.T) {
 	var d Decoder
-	for _, f := range photographs(t, 12) {
+	for _, f := range photographs(t, 12, asRGB) {
 		require.NotNil(t, compare(t, &d, f))
 	}
 }
@@ -198,41 +199,50 @@ func fuzzDecode(t *testing.T, data []byte) {
 	}
 }
 
+// BenchmarkDecode decodes photographs of several kinds to RGB. PLANKTON_DATA has them.
 func BenchmarkDecode(b *testing.B) {
-	files := photographs(b, 8)
-	var bytesOut int64
-	for _, f := range files {
-		c, err := stdpng.DecodeConfig(bytes.NewReader(f))
-		require.NoError(b, err)
-		bytesOut += int64(c.Width) * int64(c.Height) * 3
+	for _, kind := range []struct {
+		name    string
+		convert func(image.Image) image.Image
+	}{
+		{"RGB", asRGB},
+		{"palette", func(m image.Image) image.Image { return drawn(m, image.NewPaletted(m.Bounds(), palette.Plan9)) }},
+		{"16bits", func(m image.Image) image.Image { return drawn(m, image.NewRGBA64(m.Bounds())) }},
+		{"grey", func(m image.Image) image.Image { return drawn(m, image.NewGray(m.Bounds())) }},
+		{"alpha", func(m image.Image) image.Image {
+			n := image.NewNRGBA(m.Bounds())
+			drawn(m, n)
+			n.Pix[3] = 0
+			return n
+		}},
+	} {
+		files := photographs(b, 8, kind.convert)
+		b.Run(kind.name+"/plankton", func(b *testing.B) {
+			var d Decoder
+			var dst []byte
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				h, err := d.Open(b.Context(), files[i%len(files)])
+				if err != nil {
+					b.Fatal(err)
+				}
+				if n := 3 * h.Width * h.Height; len(dst) < n {
+					dst = make([]byte, n)
+				}
+				if err := d.Decode(b.Context(), dst, 3*h.Width, everything(h), FormatRGB); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "images/s")
+		})
+		b.Run(kind.name+"/image_png", func(b *testing.B) {
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				if _, err := stdpng.Decode(bytes.NewReader(files[i%len(files)])); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "images/s")
+		})
 	}
-	b.Run("plankton", func(b *testing.B) {
-		var d Decoder
-		var dst []byte
-		b.SetBytes(bytesOut / int64(len(files)))
-		b.ReportAllocs()
-		for i := 0; b.Loop(); i++ {
-			h, err := d.Open(context.Background(), files[i%len(files)])
-			if err != nil {
-				b.Fatal(err)
-			}
-			if n := 3 * h.Width * h.Height; len(dst) < n {
-				dst = make([]byte, n)
-			}
-			if err := d.Decode(context.Background(), dst, 3*h.Width, everything(h), FormatRGB); err != nil {
-				b.Fatal(err)
-			}
-		}
-		b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "images/s")
-	})
-	b.Run("image/png", func(b *testing.B) {
-		b.SetBytes(bytesOut / int64(len(files)))
-		b.ReportAllocs()
-		for i := 0; b.Loop(); i++ {
-			if _, err := stdpng.Decode(bytes.NewReader(files[i%len(files)])); err != nil {
-				b.Fatal(err)
-			}
-		}
-		b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "images/s")
-	})
 }
