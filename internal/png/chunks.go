@@ -1,6 +1,7 @@
 package png
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
@@ -70,9 +71,18 @@ const (
 	seenIDAT
 )
 
+// lookBytes is how much of a file is read between two looks at the context, and
+// chunkWork what a chunk costs beside its bytes, in bytes.
+const (
+	lookBytes = 4 << 20
+	chunkWork = 512
+)
+
 // scanner goes through the chunks of a file.
 type scanner struct {
 	data  []byte
+	ctx   context.Context // of Open
+	work  int             // since it was looked at
 	stage int
 	Header
 	turned  bool         // the orientation is read
@@ -98,13 +108,36 @@ func (s *scanner) next(pos int) (kind string, body []byte, end int, err error) {
 	}
 	end = pos + chunkHead + int(n)
 	summed := s.data[pos+4 : end]
-	if crc32.ChecksumIEEE(summed) != binary.BigEndian.Uint32(s.data[end:]) {
+	sum, err := s.checksum(summed)
+	if err != nil {
+		return "", nil, 0, err
+	}
+	if sum != binary.BigEndian.Uint32(s.data[end:]) {
 		if ancillary := summed[0]&0x20 != 0; ancillary {
 			return "", nil, end + chunkTail, nil
 		}
 		return "", nil, 0, formatErrorf(end, "the checksum of chunk %q is wrong", summed[:4])
 	}
 	return kindOf(summed[:4]), summed[4:], end + chunkTail, nil
+}
+
+// checksum returns that of a chunk, and an error if the context ends.
+func (s *scanner) checksum(summed []byte) (sum uint32, err error) {
+	s.work += chunkWork
+	for {
+		if s.work >= lookBytes {
+			s.work = 0
+			if err := s.ctx.Err(); err != nil {
+				return 0, err
+			}
+		}
+		n := min(len(summed), lookBytes)
+		sum = crc32.Update(sum, crc32.IEEETable, summed[:n])
+		s.work += n
+		if summed = summed[n:]; len(summed) == 0 {
+			return sum, nil
+		}
+	}
 }
 
 // kindOf returns the kind of a chunk if it is one that matters, without allocating.

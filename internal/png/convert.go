@@ -1,6 +1,9 @@
 package png
 
-import "fmt"
+import (
+	"encoding/binary"
+	"fmt"
+)
 
 // Format is what is made of pixels. Alpha and transparent colours are not applied: a
 // transparent pixel has the colour that the file stores.
@@ -40,68 +43,126 @@ func (h *Header) Indices() bool {
 // colors converts pixels with channels of 8 bits.
 type colors struct {
 	format Format
-	step   int          // bytes from one pixel to the next
-	mapped bool         // a pixel's first byte stands for its colour
-	same   bool         // and is the result
-	table  [256][3]byte // the results then
+	step   int // bytes from one pixel to the next
+	how    conversion
+	table  [256]uint32 // of mapped pixels, least significant byte first
+	group  int         // pixels that are shuffled at a time
+	order  [16]byte    // which byte of theirs is where; without a meaning behind them
 }
+
+// conversion is how pixels are converted.
+type conversion uint8
+
+const (
+	copied   conversion = iota // byte by byte
+	mapped                     // what a pixel's first byte stands for is in a table
+	shuffled                   // bytes stay as they are at other places
+	computed
+)
 
 // set prepares for a file.
 func (c *colors) set(s *scanner, f Format) {
 	c.format, c.step = f, s.Color.channels()
-	c.mapped, c.same = c.step <= 2, false
+	upright := f == FormatRGB || f == FormatBGR
 	switch {
-	case !c.mapped:
-		return
-	case s.Color != Paletted:
-		c.same = f == FormatIndex || f == FormatGray && s.Depth >= 8
-		factor := 1
-		if s.Depth < 8 {
-			factor = 255 / (1<<s.Depth - 1)
-		}
-		for i := range c.table {
-			v := byte(i * factor)
-			c.table[i] = f.pixel(v, v, v)
-		}
-	case f == FormatIndex:
-		c.same = true
+	case c.step == 1 && (f == FormatIndex || f == FormatGray && s.Color == Gray && s.Depth >= 8), c.step == 3 && f == FormatRGB:
+		c.how = copied
+	case upright && s.Color != Paletted && s.Depth >= 8:
+		c.how = shuffled
+		c.setOrder()
+	case c.step <= 2:
+		c.how = mapped
+		c.setTable(s)
 	default:
-		for i, p := range &s.palette {
-			c.table[i] = f.pixel(p[0], p[1], p[2])
+		c.how = computed
+	}
+}
+
+// setTable sets what the first byte of pixels stands for.
+func (c *colors) setTable(s *scanner) {
+	factor := 1
+	if s.Depth < 8 {
+		factor = 255 / (1<<s.Depth - 1)
+	}
+	for i := range c.table {
+		v := byte(i * factor)
+		rgb := [3]byte{v, v, v}
+		if s.Color == Paletted {
+			rgb = s.palette[i]
 		}
+		p := c.format.pixel(rgb[0], rgb[1], rgb[2])
+		c.table[i] = uint32(p[0]) | uint32(p[1])<<8 | uint32(p[2])<<16
+	}
+}
+
+// setOrder sets how bytes of pixels become RGB or BGR.
+func (c *colors) setOrder() {
+	c.group = min(5, 16/c.step)
+	for i := range 3 * c.group {
+		pixel, channel := i/3, i%3
+		switch {
+		case c.step <= 2:
+			channel = 0
+		case c.format == FormatBGR:
+			channel = 2 - channel
+		}
+		c.order[i] = byte(pixel*c.step + channel)
 	}
 }
 
 // convert fills dst with pixels.
 func (c *colors) convert(dst, px []byte) {
-	switch {
-	case c.same && c.step == 1:
+	switch c.how {
+	case copied:
 		copy(dst, px)
-	case c.same:
+	case shuffled:
+		c.shuffle(dst, px)
+	case mapped:
+		c.look(dst, px)
+	default:
+		c.compute(dst, px)
+	}
+}
+
+// shuffleGeneric makes pixels whose bytes are some of the file's.
+func (c *colors) shuffleGeneric(dst, px []byte) {
+	r, g, b := c.order[0], c.order[1], c.order[2]
+	for len(dst) >= 3 {
+		dst[0], dst[1], dst[2] = px[r], px[g], px[b]
+		dst, px = dst[3:], px[c.step:]
+	}
+}
+
+// look makes pixels by the table.
+func (c *colors) look(dst, px []byte) {
+	if c.format.channels() == 1 {
 		for i := range dst {
-			dst[i] = px[i*c.step]
+			dst[i] = byte(c.table[px[i*c.step]])
 		}
-	case c.mapped && c.format.channels() == 1:
-		for i := range dst {
-			dst[i] = c.table[px[i*c.step]][0]
-		}
-	case c.mapped:
-		for len(dst) >= 3 {
-			*(*[3]byte)(dst) = c.table[px[0]]
-			dst, px = dst[3:], px[c.step:]
-		}
-	case c.format == FormatRGB && c.step == 3:
-		copy(dst, px)
-	case c.format == FormatGray:
+		return
+	}
+	for len(dst) >= 4 {
+		binary.LittleEndian.PutUint32(dst, c.table[px[0]])
+		dst, px = dst[3:], px[c.step:]
+	}
+	if len(dst) == 3 {
+		p := c.table[px[0]]
+		dst[0], dst[1], dst[2] = byte(p), byte(p>>8), byte(p>>16)
+	}
+}
+
+// compute makes pixels one by one.
+func (c *colors) compute(dst, px []byte) {
+	if c.format == FormatGray {
 		for i := range dst {
 			p := px[i*c.step:][:3]
 			dst[i] = luma(p[0], p[1], p[2])
 		}
-	default:
-		for len(dst) >= 3 {
-			*(*[3]byte)(dst) = c.format.pixel(px[0], px[1], px[2])
-			dst, px = dst[3:], px[c.step:]
-		}
+		return
+	}
+	for len(dst) >= 3 {
+		*(*[3]byte)(dst) = c.format.pixel(px[0], px[1], px[2])
+		dst, px = dst[3:], px[c.step:]
 	}
 }
 

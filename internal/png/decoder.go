@@ -1,6 +1,7 @@
 package png
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -24,15 +25,14 @@ type Decoder struct {
 	row     []byte // the row that is made, behind margin bytes of zero
 	above   []byte // the one above it, likewise
 	scratch *scratch
-	work    int // bytes decoded since the context was looked at
 }
 
 // scratch is memory of a fixed size.
 type scratch struct {
-	inflater
-	colors
-	wide  [chunkPixels * 4]byte // channels of 8 bits, of pixels that have other ones
-	dense [chunkPixels * 3]byte // converted pixels that are not written side by side
+	stream inflater
+	colors colors
+	wide   [chunkPixels * 4]byte // channels of 8 bits, of pixels that have other ones
+	dense  [chunkPixels * 3]byte // converted pixels that are not written side by side
 }
 
 const (
@@ -41,10 +41,12 @@ const (
 )
 
 // Open reads a file up to its end and checks all but the pixels. The data must stay as
-// they are until Decode is done.
-func (d *Decoder) Open(data []byte) (Header, error) {
+// they are until Decode is done. Of a large file Open looks at the context every few
+// megabytes and returns its error when it has ended.
+func (d *Decoder) Open(ctx context.Context, data []byte) (Header, error) {
 	s := &d.file
-	*s = scanner{data: data}
+	*s = scanner{data: data, ctx: ctx}
+	defer func() { s.ctx = nil }()
 	pos, err := s.header()
 	if err != nil {
 		return Header{}, err
@@ -109,7 +111,7 @@ func (d *Decoder) need() int64 {
 }
 
 // Growth returns how many bytes of buffers Decode is going to allocate for the open
-// file. It does not count tables of some 40 KiB.
+// file.
 func (d *Decoder) Growth() int64 {
 	joined, row := d.sizes()
 	n := growth(d.joined, joined) + growth(d.row, row) + growth(d.above, row)
@@ -157,21 +159,27 @@ func (d *Decoder) prepare() {
 	}
 }
 
-// compressed returns the compressed data in one piece.
-func (d *Decoder) compressed() []byte {
+// compressed returns the compressed data in one piece, an error if the context ends.
+func (d *Decoder) compressed(ctx context.Context) ([]byte, error) {
 	s := &d.file
 	joined, _ := d.sizes()
 	if joined == 0 {
-		return s.data[s.idat+chunkHead : s.end-chunkTail]
+		return s.data[s.idat+chunkHead : s.end-chunkTail], nil
 	}
 	d.joined = resize(d.joined, joined)[:0]
-	for pos := s.idat; pos < s.end; {
+	for pos, work := s.idat, 0; pos < s.end; {
 		n := int(binary.BigEndian.Uint32(s.data[pos:]))
+		if work += n + chunkWork; work >= lookBytes {
+			work = 0
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+		}
 		pos += chunkHead
 		d.joined = append(d.joined, s.data[pos:pos+n]...)
 		pos += n + chunkTail
 	}
-	return d.joined
+	return d.joined, nil
 }
 
 // offset returns where byte n of the compressed data is in the file.

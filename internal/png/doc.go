@@ -9,9 +9,9 @@
 //     it, and libpng drops such chunks, too.
 //   - Pixels are converted to 8 bits, see [Format]: 16 bits to the nearest, as NVIDIA
 //     DALI does. Alpha and transparent colours are not applied.
-//   - A compressed block that repeats bytes, but describes no code for distances, is read
-//     by the code of an earlier block, of this file or a former one, and refused only if
-//     the checksum of the pixels is wrong then.
+//
+// Streams are expanded here, too, in turns of some tenths of a millisecond, into a window
+// of 128 KiB that stays in the processor's cache; rows are made of it as it fills.
 //
 // A decoder holds two rows, some buffers of a fixed size and, of a file that has its
 // compressed data in several chunks, a copy of these: whatever a file says, this is

@@ -30,15 +30,15 @@ func unfilter(filter byte, row, above, raw []byte, step int) {
 	}
 }
 
-// addLeft adds the pixel to the left.
-func addLeft(row, raw []byte, step int) {
+// addLeftGeneric adds the pixel to the left.
+func addLeftGeneric(row, raw []byte, step int) {
 	for i, x := range raw {
 		row[i+step] = x + row[i]
 	}
 }
 
-// addBytes adds a and b, eight bytes at a time.
-func addBytes(dst, a, b []byte) {
+// addBytesGeneric adds a and b, eight bytes at a time.
+func addBytesGeneric(dst, a, b []byte) {
 	const low = 0x7f7f7f7f7f7f7f7f // all bits but the highest of each byte
 	a, b = a[:len(dst)], b[:len(dst)]
 	for len(dst) >= 8 {
@@ -51,21 +51,21 @@ func addBytes(dst, a, b []byte) {
 	}
 }
 
-// addAverage adds the mean of the pixels to the left and above.
-func addAverage(row, above, raw []byte, step int) {
+// addAverageGeneric adds the mean of the pixels to the left and above.
+func addAverageGeneric(row, above, raw []byte, step int) {
 	for i, x := range raw {
 		row[i+step] = x + byte((int(row[i])+int(above[i+step]))/2)
 	}
 }
 
-// addPaeth adds that one of the pixels to the left, above and in the corner between
-// them which is nearest to left + above - corner.
-func addPaeth(row, above, raw []byte, step int) {
+// addPaethGeneric adds that one of the pixels to the left, above and in the corner
+// between them which is nearest to left + above - corner.
+func addPaethGeneric(row, above, raw []byte, step int) {
 	above = above[:len(row)]
-	for channel := range step {
-		left, corner := int(row[channel]), int(above[channel])
+	for channel := range min(step, len(raw)) {
+		left, corner := int32(row[channel]), int32(above[channel])
 		for i := channel; i < len(raw); i += step {
-			up := int(above[i+step])
+			up := int32(above[i+step])
 			toLeft, toUp := up-corner, left-corner
 			toCorner := abs(toLeft + toUp)
 			toLeft, toUp = abs(toLeft), abs(toUp)
@@ -75,14 +75,14 @@ func addPaeth(row, above, raw []byte, step int) {
 			if toCorner < toLeft {
 				left = corner
 			}
-			left = (left + int(raw[i])) & 0xff
+			left = (left + int32(raw[i])) & 0xff
 			row[i+step] = byte(left)
 			corner = up
 		}
 	}
 }
 
-func abs(x int) int {
-	sign := x >> 63
+func abs(x int32) int32 {
+	sign := x >> 31
 	return (x ^ sign) - sign
 }

@@ -153,22 +153,49 @@ func TestDecodingLooksAtTheContext(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			head := Header{Width: c.w, Height: c.h, Color: c.k.color, Depth: c.k.depth, Interlaced: c.k.interlaced}
 			data := file(c.k, c.h, c.w, make([]byte, head.storedBytes()), 1, 1<<30)
-			_, err := d.Open(data)
+			_, err := d.Open(context.Background(), data)
 			require.NoError(t, err)
 			dst := make([]byte, c.h*c.w)
 			ctx := looks{Context: t.Context()}
 			region := image.Rect(0, 0, c.w, c.h)
 			require.NoError(t, d.Decode(&ctx, dst, c.w, region, FormatGray))
-			require.GreaterOrEqual(t, ctx.n, int(head.storedBytes()-int64(c.h))/(checkBytes+pieceBytes))
+			require.GreaterOrEqual(t, ctx.n, int(head.storedBytes()-int64(c.h))/windowBytes)
 
 			d.Release()
-			_, err = d.Open(data)
+			_, err = d.Open(context.Background(), data)
 			require.NoError(t, err)
 			first := looks{Context: t.Context(), last: 2}
 			require.ErrorIs(t, d.Decode(&first, dst, c.w, region, FormatGray), context.Canceled)
 			require.Equal(t, 2, first.n)
 		})
 	}
+}
+
+// So it does while it looks through a large file, or one of many chunks.
+func TestOpeningLooksAtTheContext(t *testing.T) {
+	gray := kind{Gray, 8, false}
+	stream := file(gray, 3000, 3000, make([]byte, 3000*3001), 0, 100)
+	for name, data := range map[string][]byte{
+		"large chunk": file(gray, 1, 1, []byte{0, 1}, 0, 100, chunk("tEXt", make([]byte, 5*lookBytes))),
+		"many chunks": file(gray, 1, 1, []byte{0, 1}, 0, 100, bytes.Repeat(chunk("tEXt", nil), 5*lookBytes/chunkWork)),
+		"many pieces": stream,
+	} {
+		ctx := looks{Context: t.Context()}
+		var d Decoder
+		_, err := d.Open(&ctx, data)
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, ctx.n, 5, name)
+		last := looks{Context: t.Context(), last: 3}
+		_, err = d.Open(&last, data)
+		require.ErrorIs(t, err, context.Canceled)
+		require.Equal(t, 3, last.n)
+	}
+	var d Decoder
+	_, err := d.Open(t.Context(), stream)
+	require.NoError(t, err)
+	last := looks{Context: t.Context(), last: 3}
+	require.ErrorIs(t, d.Decode(&last, nil, 0, image.Rectangle{}, FormatGray), context.Canceled)
+	require.Nil(t, d.scratch.stream.src, "nothing was expanded")
 }
 
 // What a decoder holds is bounded by a row and the file, not by the picture.
@@ -178,20 +205,20 @@ func TestMemoryIsBounded(t *testing.T) {
 	head := Header{Width: side, Height: side, Color: k.color, Depth: k.depth, Interlaced: true}
 	data := file(k, side, side, make([]byte, head.storedBytes()), 1, 1000)
 	var d Decoder
-	_, err := d.Open(data)
+	_, err := d.Open(context.Background(), data)
 	require.NoError(t, err)
 	require.Less(t, d.Growth(), int64(len(data))+2*(side*8+margin)+scratchBytes+1)
 
 	d.MaxBytes = d.Growth()
-	_, err = d.Open(data)
+	_, err = d.Open(context.Background(), data)
 	require.NoError(t, err)
 	d.MaxBytes--
-	_, err = d.Open(data)
+	_, err = d.Open(context.Background(), data)
 	require.ErrorIs(t, err, ErrTooLarge)
 	require.ErrorContains(t, err, "the limit is")
 	require.ErrorContains(t, err, "(MaxBytes)")
 
 	wide := kind{RGBA, 16, false} // a row of 1 GiB, of a file that could have it
-	_, err = new(Decoder).Open(append(header(wide, 1, 1<<27), append(chunk("IDAT", make([]byte, 2<<20)), chunk("IEND", nil)...)...))
+	_, err = new(Decoder).Open(context.Background(), append(header(wide, 1, 1<<27), append(chunk("IDAT", make([]byte, 2<<20)), chunk("IEND", nil)...)...))
 	require.ErrorIs(t, err, ErrTooLarge)
 }

@@ -14,13 +14,6 @@ const (
 	// chunkPixels is how many pixels are converted at a time.
 	chunkPixels = 2048
 
-	// checkBytes is how much is decoded between two looks at the context, some tenths
-	// of a millisecond of work.
-	checkBytes = 64 << 10
-
-	// rowWork is what a row costs beside its bytes, in bytes.
-	rowWork = 64
-
 	// margin is how many bytes are in front of a row, those of the pixel to the left of
 	// the first one.
 	margin = 8
@@ -72,9 +65,12 @@ func (d *Decoder) Decode(ctx context.Context, dst []byte, stride int, region ima
 		return fmt.Errorf("png: the region %v is not in a picture of %d×%d", region, s.Height, s.Width)
 	}
 	d.prepare()
-	stream := d.compressed()
 	d.scratch.colors.set(s, f)
-	if err := d.scratch.reset(stream); err != nil {
+	stream, err := d.compressed(ctx)
+	if err != nil {
+		return err
+	}
+	if err := d.scratch.stream.reset(stream); err != nil {
 		return d.damaged(err)
 	}
 	t := target{dst: dst, stride: stride, region: region, format: f}
@@ -83,7 +79,44 @@ func (d *Decoder) Decode(ctx context.Context, dst []byte, stride int, region ima
 			return err
 		}
 	}
-	if err := d.scratch.end(); err != nil {
+	return d.finish(ctx)
+}
+
+// take returns the next n bytes of the rows as they are stored, which stay until the next
+// call.
+func (d *Decoder) take(ctx context.Context, n int) ([]byte, error) {
+	for {
+		if b := d.scratch.stream.ready(n); b != nil {
+			return b, nil
+		}
+		if err := d.turn(ctx); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// finish checks that the compressed data end.
+func (d *Decoder) finish(ctx context.Context) error {
+	for {
+		done, err := d.scratch.stream.finished()
+		switch {
+		case err != nil:
+			return d.damaged(err)
+		case done:
+			return nil
+		}
+		if err := d.turn(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// turn looks at the context and inflates for a while.
+func (d *Decoder) turn(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := d.scratch.stream.turn(); err != nil {
 		return d.damaged(err)
 	}
 	return nil
@@ -91,7 +124,7 @@ func (d *Decoder) Decode(ctx context.Context, dst []byte, stride int, region ima
 
 // damaged says where the inflater failed.
 func (d *Decoder) damaged(err error) error {
-	return &FormatError{Offset: d.offset(d.scratch.consumed()), Err: err}
+	return &FormatError{Offset: d.offset(d.scratch.stream.consumed()), Err: err}
 }
 
 // pass makes the pixels of a pass.
@@ -112,9 +145,9 @@ func (d *Decoder) pass(ctx context.Context, p pass, t *target) error {
 func (d *Decoder) makeRow(ctx context.Context, p pass, t *target, y, n, columns int) error {
 	step := d.file.pixelBytes()
 	piece := min(n, pieceBytes)
-	raw, err := d.scratch.take(1 + piece)
+	raw, err := d.take(ctx, 1+piece)
 	if err != nil {
-		return d.damaged(err)
+		return err
 	}
 	filter := raw[0]
 	if filter > paeth {
@@ -122,12 +155,6 @@ func (d *Decoder) makeRow(ctx context.Context, p pass, t *target, y, n, columns 
 	}
 	raw = raw[1:]
 	for at := 0; ; {
-		if d.work += len(raw) + rowWork; d.work >= checkBytes {
-			d.work = 0
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-		}
 		left := margin + at - step
 		unfilter(filter, d.row[left:left+step+piece], d.above[left:], raw, step)
 		d.emit(p, t, y, at, piece, columns)
@@ -135,8 +162,8 @@ func (d *Decoder) makeRow(ctx context.Context, p pass, t *target, y, n, columns 
 			return nil
 		}
 		piece = min(n-at, pieceBytes)
-		if raw, err = d.scratch.take(piece); err != nil {
-			return d.damaged(err)
+		if raw, err = d.take(ctx, piece); err != nil {
+			return err
 		}
 	}
 }
@@ -158,25 +185,27 @@ func (d *Decoder) emit(p pass, t *target, y, at, n, columns int) {
 		px := d.wide(d.row[margin:], first, count)
 		to := out[(p.x+first*p.dx-t.region.Min.X)*size:]
 		if p.dx == 1 {
-			d.scratch.convert(to[:count*size], px)
+			d.scratch.colors.convert(to[:count*size], px)
 		} else {
 			dense := d.scratch.dense[:count*size]
-			d.scratch.convert(dense, px)
+			d.scratch.colors.convert(dense, px)
 			scatter(to, dense, size, p.dx*size)
 		}
 		first += count
 	}
 }
 
-// scatter writes pixels of size bytes step bytes apart.
+// scatter writes pixels of size bytes, 1 or 3, step bytes apart.
 func scatter(dst, dense []byte, size, step int) {
-	for len(dense) >= size {
-		copy(dst[:size], dense)
-		dense = dense[size:]
-		if len(dense) == 0 {
-			return
+	if size == 1 {
+		for i, x := range dense {
+			dst[i*step] = x
 		}
-		dst = dst[step:]
+		return
+	}
+	for at := 0; len(dense) >= 3; at += step {
+		*(*[3]byte)(dst[at:]) = [3]byte(dense)
+		dense = dense[3:]
 	}
 }
 
@@ -197,8 +226,8 @@ func (d *Decoder) wide(row []byte, first, count int) []byte {
 	return px
 }
 
-// narrow makes 8 bits of 16: v*255/65535 to the nearest, as NVIDIA DALI does.
-func narrow(dst, src []byte) {
+// narrowGeneric makes 8 bits of 16: v*255/65535 to the nearest, as NVIDIA DALI does.
+func narrowGeneric(dst, src []byte) {
 	src = src[:2*len(dst)]
 	for i := range dst {
 		v := uint32(src[2*i])<<8 | uint32(src[2*i+1])

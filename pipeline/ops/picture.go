@@ -62,7 +62,7 @@ func (p *picturefile) open(s *datum.Sample, data []byte, o *DecodeOptions) error
 			p.turn = h.Orientation
 		}
 	case bytes.HasPrefix(data, []byte("\x89PNG")):
-		if err := p.openPNG(data, o); err != nil {
+		if err := p.openPNG(s, data, o); err != nil {
 			return err
 		}
 	default:

@@ -15,9 +15,9 @@ var pngFormats = [...]png.Format{
 }
 
 // openPNG reads all of a PNG file but its pixels.
-func (p *picturefile) openPNG(data []byte, o *DecodeOptions) error {
+func (p *picturefile) openPNG(s *datum.Sample, data []byte, o *DecodeOptions) error {
 	p.png.MaxPixels = o.MaxPixels
-	h, err := p.png.Open(data)
+	h, err := p.png.Open(contextOf(s), data)
 	if err != nil {
 		return err
 	}
@@ -36,9 +36,13 @@ func (p *picturefile) decodePNG(s *datum.Sample, dst []byte, stride int, r image
 	if err := p.reserve(s, p.png.Growth()); err != nil {
 		return err
 	}
-	ctx := s.Context()
-	if ctx == nil { // of no pipeline
-		ctx = context.Background()
+	return p.png.Decode(contextOf(s), dst, stride, r, pngFormats[t])
+}
+
+// contextOf returns the context of a sample, also of one without a pipeline.
+func contextOf(s *datum.Sample) context.Context {
+	if ctx := s.Context(); ctx != nil {
+		return ctx
 	}
-	return p.png.Decode(ctx, dst, stride, r, pngFormats[t])
+	return context.Background()
 }
