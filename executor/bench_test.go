@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/planktonml/plankton/streams"
 )
 
 // identity is a trivial kernel: it hands its first input on.
@@ -195,6 +197,14 @@ func BenchmarkByHand(b *testing.B) {
 		}
 		perNode(b)
 	})
+}
+
+// BenchmarkStreams issues nodes without work on three streams of the host.
+func BenchmarkStreams(b *testing.B) {
+	d := streams.NewHost()
+	defer d.Close()
+	op := Op{Backend: Device, Outputs: 1, HostOutputs: []int{0}, Run: identity}
+	benchRun(b, layers(10, 20, 3, op), 200, Options{Workers: 1, Device: d, StreamPolicy: streams.Optimal, StreamBudget: 3})
 }
 
 func BenchmarkLoop(b *testing.B) {

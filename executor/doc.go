@@ -33,9 +33,12 @@
 // other goroutines while they take longer than that costs. Async nodes start
 // something and are finished by [Call.Done], from any goroutine. Nodes on a
 // device issue their work on a stream ([Call.Issue]) that a plan of package
-// streams gives them; a node on the host that reads what they write, a
-// predicate, and a selector wait for exactly that, and nothing else waits with
-// them.
+// streams gives them. The executor follows the plan's choice of streams, but not its
+// order: nodes are issued as they become ready. So their waits are worked out when
+// they are issued ([streams.Lanes]): a node waits for the work on other streams that
+// wrote what it reads, unless its stream comes after that already. A node on the host
+// that reads what a stream writes, a predicate, and a selector wait for exactly that,
+// and nothing else waits with them.
 //
 // # Branches and loops
 //

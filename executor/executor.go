@@ -30,8 +30,10 @@ type Options struct {
 	Device streams.Device
 
 	// Plan gives those nodes their streams, for the graph of
-	// Program.StreamGraph. Default: the plan of StreamPolicy with at most
-	// StreamBudget streams (0 sets no bound).
+	// Program.StreamGraph; New has streams.Verify prove it. Its order and its waits
+	// are not used: nodes are issued as they become ready, and wait accordingly.
+	// Default: the plan of StreamPolicy with at most StreamBudget streams (0 sets no
+	// bound).
 	Plan         *streams.Plan
 	StreamPolicy streams.Policy
 	StreamBudget int

@@ -7,15 +7,13 @@ package executor
 //	life.mu                    how the run of a step ends
 //	Loop.mu                    the root iterations of a pipeline
 //	step.mu, Executor.mu,      stocks, the pool, who may run,
-//	gate.mu, Rendezvous.mu,    what is handed over,
-//	lanes.mu                   the order of issue
+//	gate.mu, Rendezvous.mu     what is handed over
 //
 // Those of the last line are taken inside of any other, and not of each other.
 // No two of one kind are held at once. What a holder may call besides: under
-// lanes.mu the streams, under frame.mu and Loop.mu the Allocator (memory is freed
-// there), under life.mu the caller's context. Kernels, the functions given to
-// RunAsync and RecvAsync, and what ends a run (life.stopper) are called without
-// locks.
+// frame.mu and Loop.mu the Allocator (memory is freed there), under life.mu the
+// caller's context. Kernels, streams, the functions given to RunAsync and RecvAsync,
+// and what ends a run (life.stopper) are called without locks.
 //
 // With the tag invariants every Lock checks the order (locks_invariants.go).
 type (

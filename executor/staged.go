@@ -22,7 +22,7 @@ func (c *Cell) Store(v Value) { c.v = v }
 // a predicate waits for it.
 type staged struct {
 	v    Value
-	mark *mark
+	mark *streams.Mark
 	refs atomic.Int32
 	held atomic.Bool // the producer is unfinished and has one of refs
 }
@@ -113,9 +113,10 @@ func (s *session) workInline(c *Call) error {
 	return err
 }
 
-func (s *session) issueOn(l *lanes, item *nodeItem, c *Call) {
+func (s *session) issueOn(l *streams.Lanes, item *nodeItem, c *Call) {
 	it, st := c.iter, s.st
-	var after []*mark
+	var few [4]*streams.Mark
+	after := few[:0]
 	for _, v := range it.in[item.in : item.in+item.numIn] {
 		if in, ok := v.ref.(*staged); ok {
 			after = append(after, in.mark)
@@ -123,7 +124,7 @@ func (s *session) issueOn(l *lanes, item *nodeItem, c *Call) {
 	}
 	it.live.Add(1)
 	st.inflight.Add(1)
-	m := l.issue(item.id, after, c.work)
+	m := l.Issue(int(item.id), after, c.work)
 
 	for i, v := range c.out {
 		if v.ref == nil {
@@ -142,7 +143,7 @@ func (s *session) issueOn(l *lanes, item *nodeItem, c *Call) {
 		c.out[i].clear()
 	}
 	s.passToken(item, it, nodeInOrder|nodeSerial)
-	m.event.Then(func(err error) {
+	m.Event().Then(func(err error) {
 		c.err = err
 		st.post(shared{call: c})
 	})
@@ -211,8 +212,8 @@ func (s *session) park(item *nodeItem, t tagged) bool {
 		if !ok {
 			continue
 		}
-		if g.mark.event.Query() {
-			if g.mark.event.Wait(context.Background()) != nil {
+		if e := g.mark.Event(); e.Query() {
+			if e.Wait(context.Background()) != nil {
 				return true
 			}
 			continue
@@ -229,7 +230,7 @@ func (s *session) park(item *nodeItem, t tagged) bool {
 	s.st.inflight.Add(1)
 	waiting.left.Store(int32(len(waiting.marks)))
 	for _, m := range waiting.marks {
-		m.event.Then(func(error) {
+		m.Event().Then(func(error) {
 			if waiting.left.Add(-1) == 0 {
 				t.iter.frame.st.post(shared{tagged: t})
 			}
@@ -240,6 +241,6 @@ func (s *session) park(item *nodeItem, t tagged) bool {
 
 // parked is a node of the host that waits for streams.
 type parked struct {
-	marks []*mark
+	marks []*streams.Mark
 	left  atomic.Int32 // marks not reached
 }

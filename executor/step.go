@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
+
+	"github.com/planktonml/plankton/streams"
 )
 
 // step is one run of a program, or one loop: the root frame, and what its
@@ -12,10 +14,10 @@ type step struct {
 	x       *Executor
 	ctx     context.Context // of the kernels
 	in      []Value
-	lanes   *lanes // nil without a device
-	alone   bool   // one goroutine at a time works on it
-	helpers int    // how many goroutines of the pool may work on it
-	loop    *Loop  // nil for Run
+	lanes   *streams.Lanes // nil without a device
+	alone   bool           // one goroutine at a time works on it
+	helpers int            // how many goroutines of the pool may work on it
+	loop    *Loop          // nil for Run
 	root    *iteration
 	life    life
 
@@ -51,7 +53,7 @@ func newStep(x *Executor) (*step, error) {
 	}
 	if x.opts.Device != nil {
 		var err error
-		if st.lanes, err = newLanes(x.opts.Device, x.opts.Plan); err != nil {
+		if st.lanes, err = x.opts.newLanes(); err != nil {
 			return nil, err
 		}
 	}
@@ -96,11 +98,9 @@ func (st *step) abandon(root *iteration) {
 		root.outs[i].clear()
 	}
 	if st.lanes != nil {
-		for _, l := range st.lanes.all {
-			// An error of a stream has been reported by an event; it must not
-			// stay for the next run.
-			l.stream.Synchronize(context.Background())
-		}
+		// An error of a stream has been reported by an event; it must not stay for
+		// the next run.
+		st.lanes.Synchronize(context.Background())
 	}
 }
 
@@ -169,6 +169,6 @@ func (st *step) resume(c *Call) {
 
 func (st *step) close() {
 	if st.lanes != nil {
-		st.lanes.close()
+		st.lanes.Close() // errors have been reported by the events
 	}
 }

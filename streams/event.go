@@ -35,12 +35,17 @@ func (e *hostEvent) complete(err error) {
 	}
 }
 
-// noEvent is what a stream waits for that is given nil.
-var noEvent = func() *hostEvent {
+var (
+	noEvent = completed(ErrNoEvent) // what a stream waits for that is given nil
+	noMark  = completed(ErrMark)    // what a lane waits for that is given a mark of others
+	reached = completed(nil)        // the event of what the host has done
+)
+
+func completed(err error) *hostEvent {
 	e := &hostEvent{}
-	e.complete(ErrNoEvent)
+	e.complete(err)
 	return e
-}()
+}
 
 func (e *hostEvent) Query() bool {
 	e.mu.Lock()

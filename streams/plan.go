@@ -11,6 +11,9 @@ import (
 // A node on several streams starts when all of them have come to it, and when
 // any of them is past it the node has finished on all. Each iteration issues the
 // nodes in Order; the next one follows on the same streams.
+//
+// Waits, Signals and Makespan are those of that order of issue. In another one some
+// of the waits are missing and others in vain: Lanes work them out then.
 type Plan struct {
 	Policy     Policy
 	NumStreams int     // every stream number is below it

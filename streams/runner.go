@@ -2,41 +2,36 @@ package streams
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"sync"
 )
 
-// Runner carries a plan out: it issues kernels on streams of its own, in the
-// order of the plan, with its waits. Make one with NewRunner and close it.
+// Runner carries a plan out: it issues kernels in the order of the plan, through
+// Lanes of its own, behind the producers of the plan's waits. Make one with
+// NewRunner and close it.
 type Runner struct {
 	plan    *Plan
-	streams []Stream
+	lanes   *Lanes
 	waits   [][]int // per node: the nodes that it waits for
 	records []bool  // per node: whether somebody waits for it
 
-	turn   sync.Mutex // held by the run that uses the streams
-	host   Context    // what kernels of nodes on the host receive
-	events []Event    // per node: what it recorded in this run; nil for a node on the host
+	turn  sync.Mutex // held by the run that uses the lanes
+	host  Context    // what kernels of nodes on the host receive
+	marks []*Mark    // per node: its mark in this run
+	after []*Mark    // scratch of issue
 }
 
 // NewRunner makes the streams of the plan on the devices that the function
-// returns for the plan's device numbers. The plan must be one that Verify
-// accepts.
+// returns for the plan's device numbers. A plan that cannot be carried out, such as
+// one with a wait for what is issued later, is refused with an error that matches
+// ErrPlan. Whether it orders the edges of a graph, which a Runner does not know, is
+// for the caller to have Verify prove.
 func NewRunner(plan *Plan, device func(number int) (Device, error)) (*Runner, error) {
-	n := len(plan.Streams)
-	r := &Runner{plan: plan, waits: make([][]int, n), records: make([]bool, n), events: make([]Event, n)}
-	for _, number := range plan.Device {
-		d, err := device(number)
-		var s Stream
-		if err == nil {
-			s, err = d.NewStream()
-		}
-		if err != nil {
-			return nil, errors.Join(fmt.Errorf("streams: no stream on device %d: %w", number, err), r.Close())
-		}
-		r.streams = append(r.streams, s)
+	lanes, err := NewLanes(plan, device)
+	if err != nil {
+		return nil, err
 	}
+	n := len(plan.Streams)
+	r := &Runner{plan: plan, lanes: lanes, waits: make([][]int, n), records: make([]bool, n), marks: make([]*Mark, n)}
 	for _, w := range plan.Waits {
 		if w.Distance == 0 { // a run is over before the next one starts
 			r.waits[w.Consumer] = append(r.waits[w.Consumer], w.Producer)
@@ -62,12 +57,10 @@ func (r *Runner) Run(ctx context.Context, s Stream, kernel func(node int) func(*
 	return Schedule(ctx, s, func(ctx context.Context) error {
 		r.turn.Lock()
 		defer r.turn.Unlock()
-		clear(r.events)
-		err := r.issue(ctx, kernel)
-		for _, s := range r.streams {
-			if e := s.Synchronize(context.WithoutCancel(ctx)); err == nil {
-				err = e
-			}
+		clear(r.marks)
+		err := r.run(ctx, kernel)
+		if e := r.lanes.Synchronize(context.WithoutCancel(ctx)); err == nil {
+			err = e
 		}
 		return err
 	})
@@ -78,59 +71,33 @@ func (r *Runner) Run(ctx context.Context, s Stream, kernel func(node int) func(*
 func (r *Runner) Close() error {
 	r.turn.Lock()
 	defer r.turn.Unlock()
-	var first error
-	for _, s := range r.streams {
-		if err := s.Close(); first == nil {
-			first = err
-		}
-	}
-	return first
+	return r.lanes.Close()
 }
 
-func (r *Runner) issue(ctx context.Context, kernel func(node int) func(*Context) error) error {
+func (r *Runner) run(ctx context.Context, kernel func(node int) func(*Context) error) error {
 	for _, v := range r.plan.Order {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if on := r.plan.Streams[v]; len(on) > 0 {
-			r.onStreams(v, on, kernel(v))
-		} else if err := r.onHost(ctx, v, kernel(v)); err != nil {
+		if err := r.issue(ctx, v, kernel(v)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// onStreams issues a node. The work is on its first stream; the others meet it
-// there before, and go on from there after.
-func (r *Runner) onStreams(v int, on []int, fn func(*Context) error) {
-	first := r.streams[on[0]]
-	for _, k := range on[1:] {
-		first.Wait(r.streams[k].Record())
-	}
+// issue issues a node on its streams, or runs it here if it has none.
+func (r *Runner) issue(ctx context.Context, v int, fn func(*Context) error) (err error) {
+	r.after = r.after[:0]
 	for _, u := range r.waits[v] {
-		if r.events[u] != nil { // a node on the host has run by now
-			first.Wait(r.events[u])
-		}
+		r.after = append(r.after, r.marks[u])
 	}
-	first.Do(fn)
-	if !r.records[v] && len(on) == 1 {
-		return
+	if len(r.plan.Streams[v]) > 0 {
+		r.marks[v] = r.lanes.issue(v, r.after, fn, r.records[v])
+		return nil
 	}
-	r.events[v] = first.Record()
-	for _, k := range on[1:] {
-		r.streams[k].Wait(r.events[v])
-	}
-}
-
-func (r *Runner) onHost(ctx context.Context, v int, fn func(*Context) error) (err error) {
-	for _, u := range r.waits[v] {
-		if r.events[u] == nil {
-			continue
-		}
-		if err := r.events[u].Wait(ctx); err != nil {
-			return err
-		}
+	if r.marks[v], err = r.lanes.Await(ctx, r.after); err != nil {
+		return err
 	}
 	guard(func() error { return fn(&r.host) }, func(e error) { err = e })
 	return err

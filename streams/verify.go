@@ -26,7 +26,7 @@ func (e *EdgeError) Unwrap() error { return ErrPlan }
 // come after the producer, and for edges to later iterations. It checks as well
 // that every node which needs streams has one on each of its devices and no
 // other node has any, that waits refer to events recorded before, and that all
-// of them are recorded.
+// of them are recorded. The proof is of the plan as it stands, issued in its Order.
 //
 // It shares no code with the planner: for every producer it follows the plan in
 // the order of issue, in O(N·(N+waits)) steps per iteration that an edge spans.
@@ -36,14 +36,14 @@ func Verify(g *Graph, p *Plan) error {
 	if err := g.Validate(); err != nil {
 		return err
 	}
-	if err := verifyShape(g, p); err != nil {
+	if len(p.Streams) != g.N {
+		return fmt.Errorf("%w: %d nodes with streams for a graph of %d", ErrPlan, len(p.Streams), g.N)
+	}
+	position, err := p.check()
+	if err != nil {
 		return err
 	}
-	position := make([]int, g.N)
-	for i, v := range p.Order {
-		position[v] = i
-	}
-	if err := verifyEvents(p, position); err != nil {
+	if err := verifyDevices(g, p); err != nil {
 		return err
 	}
 	f := newFollower(g, p)
@@ -68,19 +68,33 @@ func Verify(g *Graph, p *Plan) error {
 	return nil
 }
 
-// verifyShape checks the order of issue and the streams of each node.
-func verifyShape(g *Graph, p *Plan) error {
-	if len(p.Streams) != g.N || len(p.Order) != g.N || len(p.Device) != p.NumStreams {
-		return fmt.Errorf("%w: %d nodes with streams and %d in order for a graph of %d; devices of %d streams for %d",
-			ErrPlan, len(p.Streams), len(p.Order), g.N, len(p.Device), p.NumStreams)
+// check proves what can be proven of a plan without its graph: that every node has a
+// place in the order of issue, and streams that exist, and that what is waited for has
+// been recorded. It returns the places.
+func (p *Plan) check() (position []int, err error) {
+	if len(p.Order) != len(p.Streams) || len(p.Device) != p.NumStreams {
+		return nil, fmt.Errorf("%w: %d nodes with streams and %d in order; devices of %d streams for %d",
+			ErrPlan, len(p.Streams), len(p.Order), len(p.Device), p.NumStreams)
 	}
-	issued := make([]bool, g.N)
-	for _, v := range p.Order {
-		if v < 0 || v >= g.N || issued[v] {
-			return fmt.Errorf("%w: the order of issue has node %d twice or there is no such node", ErrPlan, v)
+	position = slices.Repeat([]int{-1}, len(p.Order))
+	for i, v := range p.Order {
+		if v < 0 || v >= len(p.Order) || position[v] >= 0 {
+			return nil, fmt.Errorf("%w: the order of issue has node %d twice or there is no such node", ErrPlan, v)
 		}
-		issued[v] = true
+		position[v] = i
 	}
+	for v, list := range p.Streams {
+		for _, s := range list {
+			if s < 0 || s >= p.NumStreams {
+				return nil, fmt.Errorf("%w: node %d is on stream %d of %d", ErrPlan, v, s, p.NumStreams)
+			}
+		}
+	}
+	return position, verifyEvents(p, position)
+}
+
+// verifyDevices checks that a node has streams where it needs them.
+func verifyDevices(g *Graph, p *Plan) error {
 	needs := needsStream(g)
 	for v, list := range p.Streams {
 		want := []int{}
@@ -93,9 +107,6 @@ func verifyShape(g *Graph, p *Plan) error {
 		}
 		have := []int{}
 		for _, s := range list {
-			if s < 0 || s >= p.NumStreams {
-				return fmt.Errorf("%w: node %d is on stream %d of %d", ErrPlan, v, s, p.NumStreams)
-			}
 			have = append(have, p.Device[s])
 		}
 		slices.Sort(have)
@@ -108,14 +119,21 @@ func verifyShape(g *Graph, p *Plan) error {
 
 // verifyEvents checks that what is waited for has been recorded.
 func verifyEvents(p *Plan, position []int) error {
+	n := len(position)
+	records := make([]bool, n)
+	for _, v := range p.Signals {
+		if v < 0 || v >= n {
+			return fmt.Errorf("%w: node %d of a plan of %d nodes records an event", ErrPlan, v, n)
+		}
+		records[v] = true
+	}
 	for _, w := range p.Waits {
-		n := len(position)
 		switch {
 		case w.Producer < 0 || w.Producer >= n || w.Consumer < 0 || w.Consumer >= n || w.Distance < 0:
 			return fmt.Errorf("%w: wait %+v of a plan of %d nodes", ErrPlan, w, n)
 		case w.Distance == 0 && position[w.Producer] >= position[w.Consumer]:
 			return fmt.Errorf("%w: node %d waits for node %d, which is issued later", ErrPlan, w.Consumer, w.Producer)
-		case !slices.Contains(p.Signals, w.Producer):
+		case !records[w.Producer]:
 			return fmt.Errorf("%w: node %d waits for node %d, which records no event", ErrPlan, w.Consumer, w.Producer)
 		}
 	}

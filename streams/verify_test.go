@@ -58,23 +58,31 @@ func TestVerifyRefuses(t *testing.T) {
 		name   string
 		change func(*Plan)
 		want   string
+		graph  bool // it is wrong for this graph
 	}{
-		{"missing node", func(p *Plan) { p.Streams = p.Streams[:2] }, "2 nodes with streams"},
-		{"missing device", func(p *Plan) { p.Device = nil }, "devices of 0 streams"},
-		{"issued twice", func(p *Plan) { p.Order = []int{0, 0, 2} }, "node 0 twice"},
-		{"no such node", func(p *Plan) { p.Order = []int{0, 3, 2} }, "no such node"},
-		{"no such stream", func(p *Plan) { p.Streams[1] = []int{5} }, "stream 5 of 1"},
-		{"no stream", func(p *Plan) { p.Streams[1] = nil }, "node 1 has streams on devices []"},
-		{"wrong device", func(p *Plan) { p.Device = []int{3} }, "node 0 has streams on devices [3]"},
-		{"wait for nobody", func(p *Plan) { p.Waits = []Wait{{9, 0, 0}} }, "plan of 3 nodes"},
-		{"wait for a later node", func(p *Plan) { p.Waits = []Wait{{2, 0, 0}} }, "node 0 waits for node 2, which is issued later"},
-		{"wait for no event", func(p *Plan) { p.Waits = []Wait{{0, 2, 0}} }, "which records no event"},
+		{"missing node", func(p *Plan) { p.Streams = p.Streams[:2] }, "2 nodes with streams", false},
+		{"missing device", func(p *Plan) { p.Device = nil }, "devices of 0 streams", false},
+		{"issued twice", func(p *Plan) { p.Order = []int{0, 0, 2} }, "node 0 twice", false},
+		{"no such node", func(p *Plan) { p.Order = []int{0, 3, 2} }, "no such node", false},
+		{"no such stream", func(p *Plan) { p.Streams[1] = []int{5} }, "stream 5 of 1", false},
+		{"no stream", func(p *Plan) { p.Streams[1] = nil }, "node 1 has streams on devices []", true},
+		{"wrong device", func(p *Plan) { p.Device = []int{3} }, "node 0 has streams on devices [3]", true},
+		{"wait for nobody", func(p *Plan) { p.Waits = []Wait{{9, 0, 0}} }, "plan of 3 nodes", false},
+		{"wait for a later node", func(p *Plan) { p.Waits = []Wait{{2, 0, 0}} }, "node 0 waits for node 2, which is issued later", false},
+		{"event of nobody", func(p *Plan) { p.Signals = []int{9} }, "node 9 of a plan of 3 nodes records an event", false},
+		{"wait for no event", func(p *Plan) { p.Waits = []Wait{{0, 2, 0}} }, "which records no event", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := plan(t, g, Single, Options{})
 			c.change(p)
 			err := Verify(g, p)
 			assert.ErrorIs(t, err, ErrPlan)
+			assert.ErrorContains(t, err, c.want)
+			if c.graph {
+				return
+			}
+			_, err = NewRunner(p, nil)
+			assert.ErrorIs(t, err, ErrPlan, "a plan that nobody has verified")
 			assert.ErrorContains(t, err, c.want)
 		})
 	}
