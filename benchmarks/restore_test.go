@@ -7,17 +7,18 @@ import (
 
 	"github.com/planktonml/plankton/iterator"
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/shard"
 )
 
 // billion is a data set of 10⁹ samples, each its own number.
 type billion struct{}
 
-func (billion) Len() int64               { return 1e9 }
-func (billion) Outputs() []pipeline.Spec { return []pipeline.Spec{{DType: pipeline.Int64}} }
-func (billion) Meta() pipeline.Meta      { return pipeline.Meta{Fingerprint: 1e9} }
-func (billion) Describe(i int64) string  { return fmt.Sprint(i) }
-func (billion) Read(_ context.Context, i int64, out []*pipeline.Tensor) error {
+func (billion) Len() int64              { return 1e9 }
+func (billion) Outputs() []datum.Spec   { return []datum.Spec{{DType: datum.Int64}} }
+func (billion) Meta() datum.Meta        { return datum.Meta{Fingerprint: 1e9} }
+func (billion) Describe(i int64) string { return fmt.Sprint(i) }
+func (billion) Read(_ context.Context, i int64, out []*datum.Tensor) error {
 	if _, err := out[0].Resize(); err != nil {
 		return err
 	}

@@ -6,10 +6,12 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/planktonml/plankton/iterator"
-	"github.com/planktonml/plankton/pipeline"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"github.com/planktonml/plankton/iterator"
+	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 // New makes a node in g for every output of the loader's pipeline, or for those
@@ -134,15 +136,15 @@ func inputsOf(p *pipeline.Pipeline, outputs []string) ([]*input, error) {
 }
 
 // dtypeOf returns the element type of a node that can show spec.
-func dtypeOf(spec pipeline.Spec) (tensor.Dtype, error) {
+func dtypeOf(spec datum.Spec) (tensor.Dtype, error) {
 	switch {
 	case slices.ContainsFunc(spec.Shape, func(d int) bool { return d < 0 }):
 		return tensor.Dtype{}, fmt.Errorf("%w (%s), but a node has one shape: resize or crop them to one size in the pipeline (ops.Resize, ops.Crop), or leave the output out (Outputs)", ErrRagged, spec)
 	case slices.Contains(spec.Shape, 0):
 		return tensor.Dtype{}, fmt.Errorf("its samples are empty (%s)", spec)
-	case spec.DType == pipeline.Float32:
+	case spec.DType == datum.Float32:
 		return tensor.Float32, nil
-	case spec.DType == pipeline.Float64:
+	case spec.DType == datum.Float64:
 		return tensor.Float64, nil
 	}
 	return tensor.Dtype{}, fmt.Errorf("its samples are %s, but Gorgonia computes with float32 and float64: cast it in the pipeline (ops.Cast; ops.OneHot for labels), or leave the output out (Outputs)", spec)

@@ -8,6 +8,7 @@ import (
 	"github.com/planktonml/plankton/executor"
 	"github.com/planktonml/plankton/gorgoniaplugin"
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/pipeline/readers"
 	"github.com/planktonml/plankton/streams"
 	"github.com/planktonml/plankton/streams/cuda"
@@ -19,7 +20,7 @@ import (
 // aside is ops.ToDevice whose copy nobody waits for: it is made on another stream.
 func aside(g *pipeline.Graph, v pipeline.Value) pipeline.Value {
 	return g.AddBatch(pipeline.BatchOp{
-		Name: "aside", Inputs: []pipeline.Value{v}, Outputs: []pipeline.Spec{v.Spec()}, Backend: executor.Mixed,
+		Name: "aside", Inputs: []pipeline.Value{v}, Outputs: []datum.Spec{v.Spec()}, Backend: executor.Mixed,
 		New: func() (pipeline.BatchKernel, error) {
 			var other streams.Stream
 			return pipeline.BatchKernelFunc(func(c *streams.Context, in, out []pipeline.BatchTensor) error {

@@ -9,15 +9,17 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/planktonml/plankton/gorgoniaplugin"
-	"github.com/planktonml/plankton/iterator"
-	"github.com/planktonml/plankton/pipeline"
-	"github.com/planktonml/plankton/pipeline/ops"
-	"github.com/planktonml/plankton/pipeline/readers"
-	"github.com/planktonml/plankton/shard"
 	"github.com/stretchr/testify/require"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"github.com/planktonml/plankton/gorgoniaplugin"
+	"github.com/planktonml/plankton/iterator"
+	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
+	"github.com/planktonml/plankton/pipeline/ops"
+	"github.com/planktonml/plankton/pipeline/readers"
+	"github.com/planktonml/plankton/shard"
 )
 
 // small features keep the softmax off its ends, where all gradients are equal.
@@ -86,8 +88,8 @@ func failing(n int, bad func(index int64) bool) func(*pipeline.Graph) {
 	x, label := small(n)
 	return func(g *pipeline.Graph) {
 		v := readers.Slices(g, readers.SlicesOptions{}, readers.Rows(x, features), readers.Rows(label).WithClasses(classes))
-		spec := pipeline.Spec{DType: pipeline.Float32, Shape: []int{features}}
-		xs := ops.Func(g, ops.FuncOptions{Name: "picky", Outputs: []pipeline.Spec{spec}}, func(c *pipeline.Sample, in, out []*pipeline.Tensor) error {
+		spec := datum.Spec{DType: datum.Float32, Shape: []int{features}}
+		xs := ops.Func(g, ops.FuncOptions{Name: "picky", Outputs: []datum.Spec{spec}}, func(c *datum.Sample, in, out []*datum.Tensor) error {
 			if bad(c.Index()) {
 				return errors.New("bad sample")
 			}
@@ -164,7 +166,7 @@ func TestFloat64(t *testing.T) {
 	l := newLoader(t, pipeline.Options{BatchSize: 3}, iterator.Options{}, func(g *pipeline.Graph) {
 		x, _ := dataset(4, 1)
 		v := readers.Slices(g, readers.SlicesOptions{}, readers.Rows(x, features))
-		g.Output("x", ops.Cast(g, v[0], pipeline.Float64))
+		g.Output("x", ops.Cast(g, v[0], datum.Float64))
 	})
 	g := gorgonia.NewGraph()
 	f, err := gorgoniaplugin.New(g, l)

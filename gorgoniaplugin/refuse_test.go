@@ -4,14 +4,16 @@ import (
 	"context"
 	"testing"
 
-	"github.com/planktonml/plankton/gorgoniaplugin"
-	"github.com/planktonml/plankton/iterator"
-	"github.com/planktonml/plankton/pipeline"
-	"github.com/planktonml/plankton/pipeline/ops"
-	"github.com/planktonml/plankton/pipeline/readers"
 	"github.com/stretchr/testify/require"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"github.com/planktonml/plankton/gorgoniaplugin"
+	"github.com/planktonml/plankton/iterator"
+	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
+	"github.com/planktonml/plankton/pipeline/ops"
+	"github.com/planktonml/plankton/pipeline/readers"
 )
 
 // mixed defines outputs of all kinds: "x" float32 of 5, "label" int64,
@@ -24,8 +26,8 @@ func mixed(g *pipeline.Graph) {
 	for i, name := range []string{"x", "label", "wide", "bytes", "pictures", "taken"} {
 		g.Output(name, v[i])
 	}
-	none := pipeline.Spec{DType: pipeline.Float32, Shape: []int{0}}
-	g.Output("empty", ops.Func(g, ops.FuncOptions{Outputs: []pipeline.Spec{none}}, func(_ *pipeline.Sample, _, out []*pipeline.Tensor) error {
+	none := datum.Spec{DType: datum.Float32, Shape: []int{0}}
+	g.Output("empty", ops.Func(g, ops.FuncOptions{Outputs: []datum.Spec{none}}, func(_ *datum.Sample, _, out []*datum.Tensor) error {
 		_, err := out[0].Resize(0)
 		return err
 	}, v[0])[0])

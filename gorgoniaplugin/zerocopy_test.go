@@ -14,14 +14,16 @@ import (
 	"unsafe"
 
 	"github.com/chewxy/hm"
-	"github.com/planktonml/plankton/gorgoniaplugin"
-	"github.com/planktonml/plankton/iterator"
-	"github.com/planktonml/plankton/pipeline"
-	"github.com/planktonml/plankton/pipeline/ops"
-	"github.com/planktonml/plankton/pipeline/readers"
 	"github.com/stretchr/testify/require"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"github.com/planktonml/plankton/gorgoniaplugin"
+	"github.com/planktonml/plankton/iterator"
+	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
+	"github.com/planktonml/plankton/pipeline/ops"
+	"github.com/planktonml/plankton/pipeline/readers"
 )
 
 // probe is an operator of Gorgonia that notes where its input lies.
@@ -60,8 +62,8 @@ func TestFirstOperatorReadsWhereLastOneWrote(t *testing.T) {
 	l := newLoader(t, onDevice, drop, func(g *pipeline.Graph) {
 		x, _ := dataset(n, 1)
 		v := readers.Slices(g, readers.SlicesOptions{Shuffle: true}, readers.Rows(x, features))
-		spec := pipeline.Spec{DType: pipeline.Float32, Shape: []int{features}}
-		v = ops.Func(g, ops.FuncOptions{Outputs: []pipeline.Spec{spec}}, func(c *pipeline.Sample, in, out []*pipeline.Tensor) error {
+		spec := datum.Spec{DType: datum.Float32, Shape: []int{features}}
+		v = ops.Func(g, ops.FuncOptions{Outputs: []datum.Spec{spec}}, func(c *datum.Sample, in, out []*datum.Tensor) error {
 			mem, err := out[0].Resize(features)
 			if err != nil {
 				return err

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/streams"
 )
 
@@ -29,10 +30,10 @@ type stream struct {
 	fill   func(i int64) error
 }
 
-func (s stream) Samples() iter.Seq2[func([]*pipeline.Tensor) error, error] {
-	return func(yield func(func([]*pipeline.Tensor) error, error) bool) {
+func (s stream) Samples() iter.Seq2[func([]*datum.Tensor) error, error] {
+	return func(yield func(func([]*datum.Tensor) error, error) bool) {
 		for i := range int64(8) {
-			if err := s.before(i); !yield(func(out []*pipeline.Tensor) error {
+			if err := s.before(i); !yield(func(out []*datum.Tensor) error {
 				if err := s.fill(i); err != nil {
 					return err
 				}
@@ -54,12 +55,12 @@ func TestEveryCallIsBoundedByItsContext(t *testing.T) {
 		build func(g *pipeline.Graph, hold func(i int64) error) pipeline.Value
 	}{
 		{"Func", func(g *pipeline.Graph, hold func(int64) error) pipeline.Value {
-			return then(g, g.Read(pipeline.ReaderOptions{}, numbers{n: 8})[0], func(s *pipeline.Sample) error { return hold(s.Index()) })
+			return then(g, g.Read(pipeline.ReaderOptions{}, numbers{n: 8})[0], func(s *datum.Sample) error { return hold(s.Index()) })
 		}},
 		{"Func in a loop", func(g *pipeline.Graph, hold func(int64) error) pipeline.Value {
 			v := g.Read(pipeline.ReaderOptions{}, numbers{n: 8})[0]
 			again := func(v []pipeline.Value) pipeline.Value {
-				return then(g, v[1], func(s *pipeline.Sample) error { return hold(s.Index()) })
+				return then(g, v[1], func(s *datum.Sample) error { return hold(s.Index()) })
 			}
 			return g.While([]pipeline.Value{v, v}, again, func(v []pipeline.Value) []pipeline.Value {
 				return []pipeline.Value{v[0], less(g, v[1])}
@@ -84,7 +85,7 @@ func TestEveryCallIsBoundedByItsContext(t *testing.T) {
 		{"BatchOp", func(g *pipeline.Graph, hold func(int64) error) pipeline.Value {
 			v := g.Read(pipeline.ReaderOptions{}, numbers{n: 8})[0]
 			return g.AddBatch(pipeline.BatchOp{
-				Name: "whole", Inputs: []pipeline.Value{v}, Outputs: []pipeline.Spec{{DType: pipeline.Int64}},
+				Name: "whole", Inputs: []pipeline.Value{v}, Outputs: []datum.Spec{{DType: datum.Int64}},
 				New: func() (pipeline.BatchKernel, error) {
 					return pipeline.BatchKernelFunc(func(_ *streams.Context, in, out []pipeline.BatchTensor) error {
 						copy(out[0].Data, in[0].Data)
@@ -188,11 +189,11 @@ func TestABreakIsBoundedByTheContext(t *testing.T) {
 }
 
 // then is an operator that calls f and hands an int64 scalar on.
-func then(g *pipeline.Graph, v pipeline.Value, f func(*pipeline.Sample) error) pipeline.Value {
+func then(g *pipeline.Graph, v pipeline.Value, f func(*datum.Sample) error) pipeline.Value {
 	return g.Add(pipeline.Op{
-		Name: "then", Inputs: []pipeline.Value{v}, Outputs: []pipeline.Spec{{DType: pipeline.Int64}},
-		New: func() (pipeline.Kernel, error) {
-			return pipeline.KernelFunc(func(s *pipeline.Sample, in, out []*pipeline.Tensor) error {
+		Name: "then", Inputs: []pipeline.Value{v}, Outputs: []datum.Spec{{DType: datum.Int64}},
+		New: func() (datum.Kernel, error) {
+			return datum.KernelFunc(func(s *datum.Sample, in, out []*datum.Tensor) error {
 				if err := f(s); err != nil {
 					return err
 				}
@@ -205,9 +206,9 @@ func then(g *pipeline.Graph, v pipeline.Value, f func(*pipeline.Sample) error) p
 // less is an operator that takes one from an int64 scalar.
 func less(g *pipeline.Graph, v pipeline.Value) pipeline.Value {
 	return g.Add(pipeline.Op{
-		Name: "less", Inputs: []pipeline.Value{v}, Outputs: []pipeline.Spec{{DType: pipeline.Int64}},
-		New: func() (pipeline.Kernel, error) {
-			return pipeline.KernelFunc(func(_ *pipeline.Sample, in, out []*pipeline.Tensor) error {
+		Name: "less", Inputs: []pipeline.Value{v}, Outputs: []datum.Spec{{DType: datum.Int64}},
+		New: func() (datum.Kernel, error) {
+			return datum.KernelFunc(func(_ *datum.Sample, in, out []*datum.Tensor) error {
 				return put(out, in[0].Int64s()[0]-1)
 			}), nil
 		},

@@ -18,6 +18,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/shard"
 )
 
@@ -30,11 +31,11 @@ type numbers struct {
 	fingerprint uint64
 }
 
-func (s numbers) Len() int64               { return s.n }
-func (s numbers) Outputs() []pipeline.Spec { return []pipeline.Spec{{DType: pipeline.Int64}} }
-func (s numbers) Meta() pipeline.Meta      { return pipeline.Meta{Fingerprint: s.fingerprint} }
-func (s numbers) Describe(i int64) string  { return fmt.Sprintf("number %d", i) }
-func (s numbers) Read(ctx context.Context, i int64, out []*pipeline.Tensor) error {
+func (s numbers) Len() int64              { return s.n }
+func (s numbers) Outputs() []datum.Spec   { return []datum.Spec{{DType: datum.Int64}} }
+func (s numbers) Meta() datum.Meta        { return datum.Meta{Fingerprint: s.fingerprint} }
+func (s numbers) Describe(i int64) string { return fmt.Sprintf("number %d", i) }
+func (s numbers) Read(ctx context.Context, i int64, out []*datum.Tensor) error {
 	if s.read != nil {
 		if err := s.read(ctx, i); err != nil {
 			return err
@@ -43,7 +44,7 @@ func (s numbers) Read(ctx context.Context, i int64, out []*pipeline.Tensor) erro
 	return put(out, i)
 }
 
-func put(out []*pipeline.Tensor, i int64) error {
+func put(out []*datum.Tensor, i int64) error {
 	if _, err := out[0].Resize(); err != nil {
 		return err
 	}
@@ -55,9 +56,9 @@ func put(out []*pipeline.Tensor, i int64) error {
 func draw(g *pipeline.Graph) pipeline.Value {
 	random := g.NewRandom()
 	return g.Add(pipeline.Op{
-		Name: "draw", Outputs: []pipeline.Spec{{DType: pipeline.Int64}},
-		New: func() (pipeline.Kernel, error) {
-			return pipeline.KernelFunc(func(c *pipeline.Sample, _, out []*pipeline.Tensor) error {
+		Name: "draw", Outputs: []datum.Spec{{DType: datum.Int64}},
+		New: func() (datum.Kernel, error) {
+			return datum.KernelFunc(func(c *datum.Sample, _, out []*datum.Tensor) error {
 				r := random.At(c)
 				return put(out, int64(r.Uint64()>>1))
 			}), nil
@@ -470,13 +471,13 @@ func TestRetainedBatches(t *testing.T) {
 
 type endless struct{ n int64 }
 
-func (s endless) Outputs() []pipeline.Spec { return []pipeline.Spec{{DType: pipeline.Int64}} }
-func (s endless) Meta() pipeline.Meta      { return pipeline.Meta{} }
-func (s endless) Describe(i int64) string  { return fmt.Sprint(i) }
-func (s endless) Samples() iter.Seq2[func([]*pipeline.Tensor) error, error] {
-	return func(yield func(func([]*pipeline.Tensor) error, error) bool) {
+func (s endless) Outputs() []datum.Spec   { return []datum.Spec{{DType: datum.Int64}} }
+func (s endless) Meta() datum.Meta        { return datum.Meta{} }
+func (s endless) Describe(i int64) string { return fmt.Sprint(i) }
+func (s endless) Samples() iter.Seq2[func([]*datum.Tensor) error, error] {
+	return func(yield func(func([]*datum.Tensor) error, error) bool) {
 		for i := range s.n {
-			if !yield(func(out []*pipeline.Tensor) error { return put(out, i) }, nil) {
+			if !yield(func(out []*datum.Tensor) error { return put(out, i) }, nil) {
 				return
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/shard"
 )
 
@@ -19,16 +20,16 @@ type from struct {
 	first int64
 }
 
-func (s from) Read(ctx context.Context, i int64, out []*pipeline.Tensor) error {
+func (s from) Read(ctx context.Context, i int64, out []*datum.Tensor) error {
 	return put(out, s.first+i)
 }
 
 // index adds the index that a kernel sees.
 func index(g *pipeline.Graph) pipeline.Value {
 	return g.Add(pipeline.Op{
-		Name: "index", Outputs: []pipeline.Spec{{DType: pipeline.Int64}},
-		New: func() (pipeline.Kernel, error) {
-			return pipeline.KernelFunc(func(c *pipeline.Sample, _, out []*pipeline.Tensor) error { return put(out, c.Index()) }), nil
+		Name: "index", Outputs: []datum.Spec{{DType: datum.Int64}},
+		New: func() (datum.Kernel, error) {
+			return datum.KernelFunc(func(c *datum.Sample, _, out []*datum.Tensor) error { return put(out, c.Index()) }), nil
 		},
 	})[0]
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/pipeline/ops"
 	"github.com/planktonml/plankton/pipeline/readers"
 )
@@ -24,8 +25,8 @@ func indexed(t *testing.T, policy pipeline.ErrorPolicy) *Loader {
 	p, err := pipeline.New(pipeline.Options{BatchSize: 4, OnError: policy, Seed: 5}, func(g *pipeline.Graph) {
 		v := readers.Slices(g, readers.SlicesOptions{Shuffle: true, Split: pipeline.Split{Folds: 5}}, readers.Rows(x))[0]
 		g.Output("x", v)
-		g.Output("index", ops.Func(g, ops.FuncOptions{Name: "index", Outputs: []pipeline.Spec{{DType: pipeline.Int64}}},
-			func(c *pipeline.Sample, in, out []*pipeline.Tensor) error {
+		g.Output("index", ops.Func(g, ops.FuncOptions{Name: "index", Outputs: []datum.Spec{{DType: datum.Int64}}},
+			func(c *datum.Sample, in, out []*datum.Tensor) error {
 				if in[0].Float32s()[0] == 40 {
 					return errors.New("damaged")
 				}
@@ -84,7 +85,7 @@ func TestARunThatDiedOfABadSampleGoesOnWithoutIt(t *testing.T) {
 func TestAMismatchNamesTheOptionThatDiffers(t *testing.T) {
 	build := func(mean float64) *Loader {
 		p, err := pipeline.New(pipeline.Options{BatchSize: 1}, func(g *pipeline.Graph) {
-			v := readers.Slices(g, readers.SlicesOptions{}, readers.Rows(make([]uint8, 3*8*8), 8, 8, 3).WithLayout(pipeline.HWC))[0]
+			v := readers.Slices(g, readers.SlicesOptions{}, readers.Rows(make([]uint8, 3*8*8), 8, 8, 3).WithLayout(datum.HWC))[0]
 			g.Output("image", ops.CropMirrorNormalize(g, v, ops.CropMirrorNormalizeOptions{
 				Mean: []float64{mean, 116, 103}, Std: []float64{58, 57, 57},
 			}))

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/shard"
 )
 
@@ -17,9 +18,9 @@ import (
 func trail(g *pipeline.Graph) pipeline.Value {
 	random := g.NewRandom()
 	return g.Add(pipeline.Op{
-		Name: "trail", Outputs: []pipeline.Spec{{DType: pipeline.Int64, Shape: []int{-1}}},
-		New: func() (pipeline.Kernel, error) {
-			return pipeline.KernelFunc(func(c *pipeline.Sample, _, out []*pipeline.Tensor) error {
+		Name: "trail", Outputs: []datum.Spec{{DType: datum.Int64, Shape: []int{-1}}},
+		New: func() (datum.Kernel, error) {
+			return datum.KernelFunc(func(c *datum.Sample, _, out []*datum.Tensor) error {
 				if _, err := out[0].Resize(int(c.Index() % 5)); err != nil {
 					return err
 				}

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/planktonml/plankton/internal/affinity"
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 func allowedCPUs(t *testing.T) []int {
@@ -33,9 +34,9 @@ func pinned(t *testing.T, o Options, read func(g *Graph) Value) (*Pipeline, func
 	o.BatchSize, o.SetAffinity = 4, true
 	p, err := New(o, func(g *Graph) {
 		g.Output("n", g.Add(Op{
-			Name: "where", Inputs: []Value{read(g)}, Outputs: []Spec{{DType: Int32}}, Expensive: true,
-			New: func() (Kernel, error) {
-				return KernelFunc(func(_ *Sample, in, out []*Tensor) error {
+			Name: "where", Inputs: []Value{read(g)}, Outputs: []datum.Spec{{DType: datum.Int32}}, Expensive: true,
+			New: func() (datum.Kernel, error) {
+				return datum.KernelFunc(func(_ *datum.Sample, in, out []*datum.Tensor) error {
 					cpus, err := affinity.Get()
 					mu.Lock()
 					masks[affinity.Format(cpus)]++
@@ -109,9 +110,9 @@ func TestASequenceWithPinnedWorkers(t *testing.T) {
 	p, masks := pinned(t, Options{Workers: 3, AffinityMask: []int{allowed[0], allowed[len(allowed)-1], allowed[0]}, OnError: Skip}, func(g *Graph) Value {
 		v := g.ReadSequence(ReaderOptions{}, count{n: 40, ended: &ended})[0]
 		return g.Add(Op{
-			Name: "exit", Inputs: []Value{v}, Outputs: []Spec{{DType: Int32}},
-			New: func() (Kernel, error) {
-				return KernelFunc(func(_ *Sample, in, out []*Tensor) error {
+			Name: "exit", Inputs: []Value{v}, Outputs: []datum.Spec{{DType: datum.Int32}},
+			New: func() (datum.Kernel, error) {
+				return datum.KernelFunc(func(_ *datum.Sample, in, out []*datum.Tensor) error {
 					if in[0].Int32s()[0]%9 == 8 {
 						runtime.Goexit()
 					}

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/planktonml/plankton/executor"
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 // Batch is one batch of a pipeline. Its memory is the pipeline's: it is valid
@@ -48,7 +49,7 @@ type batchOutput struct {
 	alias    int // the first output that shows the same value
 	dense    []byte
 	rowBytes int
-	ragged   []Tensor
+	ragged   []cell
 	mu       sync.Mutex // guards the buffers of ragged rows while workers make them
 	top      int        // bytes of the largest ragged row since rows were last shrunk
 	uses     int        // of the batch since then
@@ -73,8 +74,8 @@ func newBatch(r *hostRegion, slot int) (*Batch, error) {
 		o.alias = p.alias(i)
 		o.shape = append([]int{n}, out.spec.Shape...)
 		if out.spec.Dense() {
-			o.rowBytes = out.spec.rowBytes()
-		} else if o.ragged, err = r.newRagged(p.hints[out.value]); err != nil {
+			o.rowBytes = out.spec.Bytes()
+		} else if o.ragged, err = r.newRagged(&p.outputs[i].spec, p.hints[out.value]); err != nil {
 			b.free()
 			return nil, err
 		}
@@ -86,14 +87,14 @@ func newBatch(r *hostRegion, slot int) (*Batch, error) {
 }
 
 // newRagged returns the rows of a ragged output, each presized to hint bytes.
-func (r *hostRegion) newRagged(hint int) ([]Tensor, error) {
-	rows := make([]Tensor, r.p.opt.BatchSize)
+func (r *hostRegion) newRagged(spec *datum.Spec, hint int) ([]cell, error) {
+	rows := make([]cell, r.p.opt.BatchSize)
 	pool, presize := r.p.pool, r.p.pool
 	if r.arbiter != nil {
 		pool, presize = r.p.pool.With(forcedGate{r.arbiter}), r.p.pool.With(r.arbiter.free)
 	}
 	for i := range rows {
-		rows[i].pool = pool
+		rows[i].init(spec, pool)
 		if hint == 0 {
 			continue
 		}
@@ -137,10 +138,7 @@ func (b *Batch) void(row int) {
 			clear(o.row(row))
 			continue
 		}
-		t := &o.ragged[row]
-		t.dtype, t.layout, t.data = b.p.outputs[i].spec.DType, b.p.outputs[i].spec.Layout, nil
-		t.ndim = len(b.p.outputs[i].spec.Shape)
-		clear(t.dims[:])
+		o.ragged[row].Clear()
 	}
 }
 
@@ -153,7 +151,7 @@ func (b *Batch) replace(row, from int) {
 		}
 		if o.dense != nil {
 			copy(o.row(row), o.row(from))
-		} else if err := o.ragged[row].CopyFrom(&o.ragged[from]); err != nil {
+		} else if err := o.ragged[row].CopyFrom(&o.ragged[from].Tensor); err != nil {
 			panic(err) // a ragged row accepts every shape
 		}
 	}
@@ -262,7 +260,7 @@ func (b *Batch) Dense(name string) bool { return b.out(name).dense != nil }
 func (b *Batch) Shape(name string) []int { return b.out(name).shape }
 
 // DType returns the element type of an output.
-func (b *Batch) DType(name string) DType { return b.p.outputs[b.index(name)].spec.DType }
+func (b *Batch) DType(name string) datum.DType { return b.p.outputs[b.index(name)].spec.DType }
 
 // Bytes returns the memory of a dense output; see OnDevice.
 func (b *Batch) Bytes(name string) []byte {
@@ -275,35 +273,37 @@ func (b *Batch) Bytes(name string) []byte {
 
 // Sample returns row i of an output, dense or ragged. It allocates for a dense
 // one, and panics if there is no such row.
-func (b *Batch) Sample(name string, i int) *Tensor {
+func (b *Batch) Sample(name string, i int) *datum.Tensor {
 	n := b.index(name)
 	o := &b.outs[n]
 	if i < 0 || i >= b.Size() {
 		panic(fmt.Sprintf("pipeline: no row %d of output %q; the batch has %d rows, counted from 0", i, name, b.Size()))
 	}
 	if o.dense == nil {
-		return &o.ragged[i]
+		return &o.ragged[i].Tensor
 	}
-	t := new(Tensor)
-	t.bindRow(o.row(i), &b.p.outputs[n].spec)
+	t := new(datum.Tensor)
+	t.Declare(&b.p.outputs[n].spec)
+	t.Bind(o.row(i))
+	t.Fill()
 	return t
 }
 
 // Float32s returns the elements of a dense float32 output, rows one after the
 // other; the other typed methods do the same for their types.
-func (b *Batch) Float32s(name string) []float32 { return typed[float32](b, name, Float32) }
+func (b *Batch) Float32s(name string) []float32 { return typed[float32](b, name, datum.Float32) }
 
-func (b *Batch) Float64s(name string) []float64 { return typed[float64](b, name, Float64) }
-func (b *Batch) Uint8s(name string) []uint8     { return typed[uint8](b, name, Uint8) }
-func (b *Batch) Int32s(name string) []int32     { return typed[int32](b, name, Int32) }
-func (b *Batch) Int64s(name string) []int64     { return typed[int64](b, name, Int64) }
+func (b *Batch) Float64s(name string) []float64 { return typed[float64](b, name, datum.Float64) }
+func (b *Batch) Uint8s(name string) []uint8     { return typed[uint8](b, name, datum.Uint8) }
+func (b *Batch) Int32s(name string) []int32     { return typed[int32](b, name, datum.Int32) }
+func (b *Batch) Int64s(name string) []int64     { return typed[int64](b, name, datum.Int64) }
 
-func typed[T Element](b *Batch, name string, want DType) []T {
+func typed[T datum.Element](b *Batch, name string, want datum.DType) []T {
 	mem := b.Bytes(name)
 	if got := b.DType(name); got != want {
 		panic(fmt.Sprintf("pipeline: output %q is %s, not %s", name, got, want))
 	}
-	return View[T](mem)
+	return datum.View[T](mem)
 }
 
 func (b *Batch) out(name string) *batchOutput { return &b.outs[b.index(name)] }

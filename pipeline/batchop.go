@@ -6,15 +6,16 @@ import (
 	"fmt"
 
 	"github.com/planktonml/plankton/executor"
+	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/streams"
 )
 
 // BatchOp describes an operator that works on whole batches, behind the sample
 // region: on the host, or on the streams of Options.Device.
 type BatchOp struct {
-	Name    string  // the name in errors and statistics
-	Inputs  []Value // of fixed shape, from the region or from another BatchOp
-	Outputs []Spec  // of one sample each; of fixed shape
+	Name    string       // the name in errors and statistics
+	Inputs  []Value      // of fixed shape, from the region or from another BatchOp
+	Outputs []datum.Spec // of one sample each; of fixed shape
 
 	// Backend says where the operator works. The kernel of a mixed or device
 	// operator runs on a stream, which a plan of Options.StreamPolicy gives it.
@@ -57,8 +58,8 @@ func (f BatchKernelFunc) Run(c *streams.Context, in, out []BatchTensor) error { 
 // device reads it; or, for what such an operator writes, of the device, an address
 // and a length.
 type BatchTensor struct {
-	Spec Spec   // of one sample
-	Mask []bool // which rows are valid
+	Spec datum.Spec // of one sample
+	Mask []bool     // which rows are valid
 	Data []byte
 }
 
@@ -92,7 +93,7 @@ func (g *Graph) AddBatch(op BatchOp) []Value {
 		if !spec.Dense() {
 			g.Fail(op.Name, fmt.Errorf("output %d is %s; a batch needs samples of one known shape", i, spec))
 		}
-		if !spec.countable() {
+		if !spec.Countable() {
 			g.Fail(op.Name, fmt.Errorf("output %d is %s; an int must hold the number of its bytes", i, spec))
 		}
 		vs[i] = g.newValue(spec, len(g.nodes))

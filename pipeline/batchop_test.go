@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/planktonml/plankton/executor"
+	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/streams"
 	"github.com/planktonml/plankton/streams/streamtest"
 )
@@ -19,7 +20,7 @@ import (
 // first elements, for all rows, and tells a test device what it touches.
 func affine(g *Graph, name string, backend executor.Backend, a, b float32, in ...Value) Value {
 	return g.AddBatch(BatchOp{
-		Name: name, Inputs: in, Outputs: []Spec{{DType: Float32, Shape: []int{2}}}, Backend: backend,
+		Name: name, Inputs: in, Outputs: []datum.Spec{{DType: datum.Float32, Shape: []int{2}}}, Backend: backend,
 		New: func() (BatchKernel, error) {
 			return BatchKernelFunc(func(c *streams.Context, in, out []BatchTensor) error {
 				if c != nil {
@@ -28,11 +29,11 @@ func affine(g *Graph, name string, backend executor.Backend, a, b float32, in ..
 					}
 					defer streamtest.Writes(c, &out[0].Data[0])
 				}
-				y := View[float32](out[0].Data)
+				y := datum.View[float32](out[0].Data)
 				for i := range y {
 					y[i] = b
 					for _, t := range in {
-						y[i] += a * View[float32](t.Data)[i]
+						y[i] += a * datum.View[float32](t.Data)[i]
 					}
 				}
 				return nil
@@ -117,7 +118,7 @@ func TestABatchOperatorsError(t *testing.T) {
 		p, err := New(Options{BatchSize: 2, Device: host}, func(g *Graph) {
 			v := square(g, g.Read(ReaderOptions{}, numbers{n: 8})[0], nil)
 			g.Output("y", g.AddBatch(BatchOp{
-				Name: "third", Inputs: []Value{v}, Outputs: []Spec{{DType: Uint8}}, Backend: backend,
+				Name: "third", Inputs: []Value{v}, Outputs: []datum.Spec{{DType: datum.Uint8}}, Backend: backend,
 				New: func() (BatchKernel, error) {
 					return BatchKernelFunc(func(*streams.Context, []BatchTensor, []BatchTensor) error {
 						if calls++; calls == 3 {
@@ -162,7 +163,7 @@ func TestABatchOperatorThatEndsItsGoroutine(t *testing.T) {
 		p, err := New(o, func(g *Graph) {
 			v := square(g, g.Read(ReaderOptions{}, numbers{n: 100})[0], nil)
 			g.Output("y", g.AddBatch(BatchOp{
-				Name: "third", Inputs: []Value{v}, Outputs: []Spec{{DType: Uint8}},
+				Name: "third", Inputs: []Value{v}, Outputs: []datum.Spec{{DType: datum.Uint8}},
 				New: func() (BatchKernel, error) {
 					return BatchKernelFunc(func(*streams.Context, []BatchTensor, []BatchTensor) error {
 						if calls.Add(1)%3 == 0 {
@@ -196,7 +197,7 @@ func TestMistakesWithBatchOperators(t *testing.T) {
 	pass := func() (BatchKernel, error) {
 		return BatchKernelFunc(func(*streams.Context, []BatchTensor, []BatchTensor) error { return nil }), nil
 	}
-	out := []Spec{{DType: Float32, Shape: []int{2}}}
+	out := []datum.Spec{{DType: datum.Float32, Shape: []int{2}}}
 	for want, define := range map[string]func(g *Graph, v Value) Value{
 		"pipeline: b: BatchOp.New is missing": func(g *Graph, v Value) Value {
 			return g.AddBatch(BatchOp{Name: "b", Inputs: []Value{v}, Outputs: out})[0]
@@ -208,7 +209,7 @@ func TestMistakesWithBatchOperators(t *testing.T) {
 			return g.AddBatch(BatchOp{Name: "b", Outputs: out, New: pass})[0]
 		},
 		"pipeline: b: input 0 is int32 ?; a batch needs samples of one known shape: resize first": func(g *Graph, v Value) Value {
-			ragged := g.Add(Op{Name: "r", Inputs: []Value{v}, Outputs: []Spec{{DType: Int32, Shape: []int{-1}}}, New: func() (Kernel, error) { return nil, nil }})[0]
+			ragged := g.Add(Op{Name: "r", Inputs: []Value{v}, Outputs: []datum.Spec{{DType: datum.Int32, Shape: []int{-1}}}, New: func() (datum.Kernel, error) { return nil, nil }})[0]
 			return g.AddBatch(BatchOp{Name: "b", Inputs: []Value{ragged}, Outputs: out, New: pass})[0]
 		},
 		"pipeline: square: input 0 is made for whole batches; operators for single samples come before": func(g *Graph, v Value) Value {
@@ -218,7 +219,7 @@ func TestMistakesWithBatchOperators(t *testing.T) {
 			return g.Varying(g.AddBatch(BatchOp{Name: "b", Inputs: []Value{v}, Outputs: out, New: pass})[0])
 		},
 		"pipeline: b: input 0 is made for whole batches; operators for single samples come before": func(g *Graph, v Value) Value {
-			g.Add(Op{Name: "b", Inputs: []Value{g.WholeBatch(v)}, New: func() (Kernel, error) { return nil, nil }})
+			g.Add(Op{Name: "b", Inputs: []Value{g.WholeBatch(v)}, New: func() (datum.Kernel, error) { return nil, nil }})
 			return v
 		},
 		"pipeline: if: input 0 is made for whole batches; operators for single samples come before": func(g *Graph, v Value) Value {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/planktonml/plankton/memstats"
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 // An operator for whole batches on the host gets its outputs as plain memory, which
@@ -20,7 +21,7 @@ func putMarks(out []BatchTensor) {
 	for i := range out {
 		t := &out[i]
 		memstats.Poison(t.Data)
-		if row := t.Spec.rowBytes(); row < len(mark) && row*t.valid() < len(mark) {
+		if row := t.Spec.Bytes(); row < len(mark) && row*t.valid() < len(mark) {
 			clear(t.Data)
 			continue
 		}
@@ -37,8 +38,8 @@ func putMarks(out []BatchTensor) {
 func unmarked(out []BatchTensor) error {
 	for i := range out {
 		t := &out[i]
-		short := t.Spec.rowBytes() < len(mark)
-		if short && t.Spec.rowBytes()*t.valid() < len(mark) {
+		short := t.Spec.Bytes() < len(mark)
+		if short && t.Spec.Bytes()*t.valid() < len(mark) {
 			continue
 		}
 		left := true
@@ -49,14 +50,14 @@ func unmarked(out []BatchTensor) error {
 			m := t.markOf(r)
 			intact := bytes.Equal(t.row(r)[:len(m)], m)
 			if intact && !short {
-				return &NotWrittenError{Output: i, Row: r}
+				return &datum.NotWrittenError{Output: i, Row: r}
 			}
 			if left = left && intact; short && !left {
 				break
 			}
 		}
 		if short && left {
-			return &NotWrittenError{Output: i, Row: -1}
+			return &datum.NotWrittenError{Output: i, Row: -1}
 		}
 	}
 	return nil
@@ -64,14 +65,14 @@ func unmarked(out []BatchTensor) error {
 
 // row returns row r.
 func (t *BatchTensor) row(r int) []byte {
-	n := t.Spec.rowBytes()
+	n := t.Spec.Bytes()
 	return t.Data[r*n : (r+1)*n]
 }
 
 // markOf returns the mark of row r. Rows that are shorter than the mark have a part of it
 // each, which differ.
 func (t *BatchTensor) markOf(r int) []byte {
-	n := t.Spec.rowBytes()
+	n := t.Spec.Bytes()
 	if n >= len(mark) {
 		return mark[:]
 	}

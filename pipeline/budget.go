@@ -61,7 +61,7 @@ type arbiter struct {
 	lent    int64          // batches that were finished and have not come back
 	fresh   int64          // the sample that begins anew, -1 for none
 	again   map[int64]bool // samples that are to be made again and are not begun
-	kept    map[int64][]Tensor
+	kept    map[int64][]cell
 	failure error           // ended the run
 	run     context.Context // that the arbiter watches, nil before the first batch
 }
@@ -89,7 +89,7 @@ var errGaveUp = errors.New("the sample gives its memory to an older one and is m
 func newArbiter(r *hostRegion) *arbiter {
 	p := r.p
 	fixed, _ := p.denseBytes()
-	a := &arbiter{r: r, fixed: fixed, claims: make([]claim, p.maxWorkers()), again: map[int64]bool{}, kept: map[int64][]Tensor{}}
+	a := &arbiter{r: r, fixed: fixed, claims: make([]claim, p.maxWorkers()), again: map[int64]bool{}, kept: map[int64][]cell{}}
 	a.free = memstats.NewBudget(p.opt.MemoryBudget - a.fixed)
 	a.share = a.free.Limit() / int64(2*len(a.claims))
 	a.changed.L = &a.mu

@@ -17,6 +17,7 @@ import (
 
 	"github.com/planktonml/plankton/executor"
 	"github.com/planktonml/plankton/memstats"
+	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/streams"
 )
 
@@ -27,7 +28,7 @@ type hoarder struct {
 	held   []byte
 }
 
-func (k *hoarder) Run(s *Sample, in, out []*Tensor) error {
+func (k *hoarder) Run(s *datum.Sample, in, out []*datum.Tensor) error {
 	n := int(in[0].Int32s()[0])
 	if want := k.beside(n); want > int64(len(k.held)) {
 		if err := s.Reserve(want); err != nil {
@@ -60,9 +61,9 @@ func blobs(t require.TestingT, o Options, n int64, ragged bool, size func(i int3
 // sized is an operator that makes a size of a number.
 func sized(g *Graph, v Value, size func(i int32) int32) Value {
 	return g.Add(Op{
-		Name: "size", Inputs: []Value{v}, Outputs: []Spec{{DType: Int32}},
-		New: func() (Kernel, error) {
-			return KernelFunc(func(_ *Sample, in, out []*Tensor) error {
+		Name: "size", Inputs: []Value{v}, Outputs: []datum.Spec{{DType: datum.Int32}},
+		New: func() (datum.Kernel, error) {
+			return datum.KernelFunc(func(_ *datum.Sample, in, out []*datum.Tensor) error {
 				_, err := out[0].Resize()
 				out[0].Int32s()[0] = size(in[0].Int32s()[0])
 				return err
@@ -74,16 +75,16 @@ func sized(g *Graph, v Value, size func(i int32) int32) Value {
 // blob returns blobs, or where they are not to be ragged a digest of them.
 func blob(g *Graph, v Value, beside func(n int) int64, ragged bool) Value {
 	b := g.Add(Op{
-		Name: "hoard", Inputs: []Value{v}, Outputs: []Spec{{DType: Uint8, Shape: []int{-1}}}, Expensive: true,
-		New: func() (Kernel, error) { return &hoarder{beside: beside}, nil },
+		Name: "hoard", Inputs: []Value{v}, Outputs: []datum.Spec{{DType: datum.Uint8, Shape: []int{-1}}}, Expensive: true,
+		New: func() (datum.Kernel, error) { return &hoarder{beside: beside}, nil },
 	})[0]
 	if ragged {
 		return b
 	}
 	return g.Add(Op{
-		Name: "digest", Inputs: []Value{b}, Outputs: []Spec{{DType: Int32, Shape: []int{2}}},
-		New: func() (Kernel, error) {
-			return KernelFunc(func(_ *Sample, in, out []*Tensor) error {
+		Name: "digest", Inputs: []Value{b}, Outputs: []datum.Spec{{DType: datum.Int32, Shape: []int{2}}},
+		New: func() (datum.Kernel, error) {
+			return datum.KernelFunc(func(_ *datum.Sample, in, out []*datum.Tensor) error {
 				_, err := out[0].Resize(2)
 				sum := int32(0)
 				for _, x := range in[0].Bytes() {
@@ -101,11 +102,11 @@ func blob(g *Graph, v Value, beside func(n int) int64, ragged bool) Value {
 func whole(g *Graph, v Value, backends ...executor.Backend) Value {
 	for i, b := range backends {
 		v = g.AddBatch(BatchOp{
-			Name: fmt.Sprint("whole", i), Inputs: []Value{v}, Outputs: []Spec{{DType: Int32}}, Backend: b,
+			Name: fmt.Sprint("whole", i), Inputs: []Value{v}, Outputs: []datum.Spec{{DType: datum.Int32}}, Backend: b,
 			New: func() (BatchKernel, error) {
 				return BatchKernelFunc(func(_ *streams.Context, in, out []BatchTensor) error {
-					for row, x := range View[int32](in[0].Data) {
-						View[int32](out[0].Data)[row] = x + 1
+					for row, x := range datum.View[int32](in[0].Data) {
+						datum.View[int32](out[0].Data)[row] = x + 1
 					}
 					return nil
 				}), nil
@@ -403,14 +404,14 @@ func TestASequenceUnderABudget(t *testing.T) {
 // texts is a sequence of n byte strings of different lengths.
 type texts struct{ n int }
 
-func (s texts) Outputs() []Spec         { return []Spec{{DType: Uint8, Shape: []int{-1}}} }
-func (s texts) Meta() Meta              { return Meta{} }
+func (s texts) Outputs() []datum.Spec   { return []datum.Spec{{DType: datum.Uint8, Shape: []int{-1}}} }
+func (s texts) Meta() datum.Meta        { return datum.Meta{} }
 func (s texts) Describe(i int64) string { return fmt.Sprint("text ", i) }
 func (s texts) text(i int) []byte       { return bytes.Repeat([]byte{byte(i)}, 1+i%7*300) }
-func (s texts) Samples() iter.Seq2[func([]*Tensor) error, error] {
-	return func(yield func(func([]*Tensor) error, error) bool) {
+func (s texts) Samples() iter.Seq2[func([]*datum.Tensor) error, error] {
+	return func(yield func(func([]*datum.Tensor) error, error) bool) {
 		for i := range s.n {
-			if !yield(func(out []*Tensor) error {
+			if !yield(func(out []*datum.Tensor) error {
 				mem, err := out[0].Resize(len(s.text(i)))
 				copy(mem, s.text(i))
 				return err
@@ -501,7 +502,7 @@ func TestAFailingBatchUnderABudget(t *testing.T) {
 			g.Output("blob", blob(g, v, func(int) int64 { return 0 }, true))
 			calls := 0
 			g.Output("whole", g.AddBatch(BatchOp{
-				Name: "fails", Inputs: []Value{v}, Outputs: []Spec{{DType: Int32}},
+				Name: "fails", Inputs: []Value{v}, Outputs: []datum.Spec{{DType: datum.Int32}},
 				New: func() (BatchKernel, error) {
 					return BatchKernelFunc(func(_ *streams.Context, in, out []BatchTensor) error {
 						if calls++; calls%3 == 0 {

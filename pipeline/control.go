@@ -3,6 +3,8 @@ package pipeline
 import (
 	"fmt"
 	"slices"
+
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 // Control flow inside the sample region: the operators of branches and loops
@@ -91,7 +93,7 @@ func (g *Graph) If(pred Value, then, otherwise func() []Value) []Value {
 	if !g.checkSamples(name, pred) {
 		return nil
 	}
-	if n := elements(pred.Spec().Shape); n != 1 {
+	if !oneNumber(pred.Spec().Shape) {
 		g.Fail(name, fmt.Errorf("the predicate is %s; one number per sample is wanted", pred.Spec()))
 		return nil
 	}
@@ -158,7 +160,7 @@ func (g *Graph) While(vars []Value, cond func(vars []Value) Value, body func(var
 		return make([]Value, len(vars))
 	}
 	for i := range next {
-		if want, got := cur[i].Spec(), next[i].Spec(); !want.covers(got) {
+		if want, got := cur[i].Spec(), next[i].Spec(); !covers(want, got) {
 			g.Fail(name, fmt.Errorf("variable %d begins as %s and becomes %s; begin with Varying if its extents change", i, want, got))
 			return make([]Value, len(vars))
 		}
@@ -205,7 +207,7 @@ func (g *Graph) Varying(v Value) Value {
 }
 
 // newValue returns a value that a node makes.
-func (g *Graph) newValue(spec Spec, node int) Value {
+func (g *Graph) newValue(spec datum.Spec, node int) Value {
 	g.values = append(g.values, value{spec: spec, node: node, block: g.block})
 	return Value{g: g, id: len(g.values) - 1}
 }
@@ -242,7 +244,7 @@ func (g *Graph) checkSamples(name string, vs ...Value) bool {
 func (v Value) ofBatches() bool { return v.whole || v.g.values[v.id].batch }
 
 // either returns what is known of a value that is like a or like b.
-func either(a, b Spec) (Spec, error) {
+func either(a, b datum.Spec) (datum.Spec, error) {
 	if a.DType != b.DType || a.Layout != b.Layout || len(a.Shape) != len(b.Shape) {
 		return a, fmt.Errorf("one branch makes %s and the other %s; types, layouts and numbers of dimensions must agree", a, b)
 	}
@@ -261,12 +263,22 @@ func either(a, b Spec) (Spec, error) {
 }
 
 // covers reports whether every sample of spec t is one of s.
-func (s Spec) covers(t Spec) bool {
+func covers(s, t datum.Spec) bool {
 	if s.DType != t.DType || s.Layout != t.Layout || len(s.Shape) != len(t.Shape) {
 		return false
 	}
 	for i, d := range s.Shape {
 		if d >= 0 && d != t.Shape[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// oneNumber reports whether an array of a shape holds one element, as far as is known.
+func oneNumber(shape []int) bool {
+	for _, d := range shape {
+		if d != 1 {
 			return false
 		}
 	}

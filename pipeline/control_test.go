@@ -1,22 +1,23 @@
 package pipeline
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"context"
-
 	"github.com/stretchr/testify/require"
+
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 // fn adds an operator of int32 scalars.
-func fn(g *Graph, name string, f func(c *Sample, in []int32) int32, in ...Value) Value {
+func fn(g *Graph, name string, f func(c *datum.Sample, in []int32) int32, in ...Value) Value {
 	return g.Add(Op{
-		Name: name, Inputs: in, Outputs: []Spec{{DType: Int32}},
-		New: func() (Kernel, error) {
-			return KernelFunc(func(c *Sample, in, out []*Tensor) error {
+		Name: name, Inputs: in, Outputs: []datum.Spec{{DType: datum.Int32}},
+		New: func() (datum.Kernel, error) {
+			return datum.KernelFunc(func(c *datum.Sample, in, out []*datum.Tensor) error {
 				var xs []int32
 				for _, t := range in {
 					xs = append(xs, t.Int32s()[0])
@@ -72,11 +73,11 @@ func evaluate(t *testing.T, n int64, define func(g *Graph, v Value) []Value) [][
 func TestIf(t *testing.T) {
 	ran := 0
 	got := evaluate(t, 6, func(g *Graph, v Value) []Value {
-		odd := fn(g, "odd", func(_ *Sample, in []int32) int32 { return in[0] % 2 }, v)
+		odd := fn(g, "odd", func(_ *datum.Sample, in []int32) int32 { return in[0] % 2 }, v)
 		return g.If(odd, func() []Value {
-			return []Value{fn(g, "triple", func(_ *Sample, in []int32) int32 { return 3*in[0] + 1 }, v), v}
+			return []Value{fn(g, "triple", func(_ *datum.Sample, in []int32) int32 { return 3*in[0] + 1 }, v), v}
 		}, func() []Value {
-			half := fn(g, "half", func(_ *Sample, in []int32) int32 {
+			half := fn(g, "half", func(_ *datum.Sample, in []int32) int32 {
 				if in[0]%2 != 0 {
 					ran++ // must never happen, so it is no race
 				}
@@ -91,17 +92,17 @@ func TestIf(t *testing.T) {
 
 func TestWhileWithAnIfInside(t *testing.T) {
 	got := evaluate(t, 8, func(g *Graph, v Value) []Value {
-		zero := fn(g, "zero", func(*Sample, []int32) int32 { return 0 })
-		start := fn(g, "start", func(_ *Sample, in []int32) int32 { return in[0] + 1 }, v)
+		zero := fn(g, "zero", func(*datum.Sample, []int32) int32 { return 0 })
+		start := fn(g, "start", func(_ *datum.Sample, in []int32) int32 { return in[0] + 1 }, v)
 		out := g.While([]Value{start, zero}, func(vars []Value) Value {
-			return fn(g, "go on", func(_ *Sample, in []int32) int32 { return in[0] - 1 }, vars[0])
+			return fn(g, "go on", func(_ *datum.Sample, in []int32) int32 { return in[0] - 1 }, vars[0])
 		}, func(vars []Value) []Value {
-			n := g.If(fn(g, "odd", func(_ *Sample, in []int32) int32 { return in[0] % 2 }, vars[0]), func() []Value {
-				return []Value{fn(g, "triple", func(_ *Sample, in []int32) int32 { return 3*in[0] + 1 }, vars[0])}
+			n := g.If(fn(g, "odd", func(_ *datum.Sample, in []int32) int32 { return in[0] % 2 }, vars[0]), func() []Value {
+				return []Value{fn(g, "triple", func(_ *datum.Sample, in []int32) int32 { return 3*in[0] + 1 }, vars[0])}
 			}, func() []Value {
-				return []Value{fn(g, "half", func(_ *Sample, in []int32) int32 { return in[0] / 2 }, vars[0])}
+				return []Value{fn(g, "half", func(_ *datum.Sample, in []int32) int32 { return in[0] / 2 }, vars[0])}
 			})
-			return []Value{n[0], fn(g, "count", func(_ *Sample, in []int32) int32 { return in[0] + 1 }, vars[1])}
+			return []Value{n[0], fn(g, "count", func(_ *datum.Sample, in []int32) int32 { return in[0] + 1 }, vars[1])}
 		})
 		return []Value{out[0], out[1], v}
 	})
@@ -112,16 +113,18 @@ func TestWhileWithAnIfInside(t *testing.T) {
 
 func TestNestedLoops(t *testing.T) {
 	got := evaluate(t, 5, func(g *Graph, v Value) []Value {
-		zero := fn(g, "zero", func(*Sample, []int32) int32 { return 0 })
+		zero := fn(g, "zero", func(*datum.Sample, []int32) int32 { return 0 })
 		less := func(a, b Value) Value {
-			return fn(g, "less", func(_ *Sample, in []int32) int32 {
+			return fn(g, "less", func(_ *datum.Sample, in []int32) int32 {
 				if in[0] < in[1] {
 					return 1
 				}
 				return 0
 			}, a, b)
 		}
-		add := func(a Value) Value { return fn(g, "add", func(_ *Sample, in []int32) int32 { return in[0] + 1 }, a) }
+		add := func(a Value) Value {
+			return fn(g, "add", func(_ *datum.Sample, in []int32) int32 { return in[0] + 1 }, a)
+		}
 		out := g.While([]Value{zero, zero}, func(vars []Value) Value { return less(vars[0], v) }, func(vars []Value) []Value {
 			inner := g.While([]Value{zero, vars[1]}, func(in []Value) Value { return less(in[0], v) }, func(in []Value) []Value {
 				return []Value{add(in[0]), add(in[1])}
@@ -136,20 +139,20 @@ func TestNestedLoops(t *testing.T) {
 func TestIterationsDrawAnewAndTheRestDrawsAsBefore(t *testing.T) {
 	die := func(g *Graph) Value {
 		r := g.NewRandom()
-		return fn(g, "die", func(c *Sample, _ []int32) int32 { x := r.At(c); return int32(x.IntN(6)) + 1 })
+		return fn(g, "die", func(c *datum.Sample, _ []int32) int32 { x := r.At(c); return int32(x.IntN(6)) + 1 })
 	}
 	var without [][]int32
 	for _, loop := range []bool{false, true} {
 		got := evaluate(t, 200, func(g *Graph, v Value) []Value {
 			before := die(g)
 			inside := g.NewRandom()
-			throws := fn(g, "zero", func(*Sample, []int32) int32 { return 0 })
+			throws := fn(g, "zero", func(*datum.Sample, []int32) int32 { return 0 })
 			if loop { // until a six
 				throws = g.While([]Value{throws, throws}, func(vars []Value) Value {
-					return fn(g, "no six", func(_ *Sample, in []int32) int32 { return in[0] - 6 }, vars[0])
+					return fn(g, "no six", func(_ *datum.Sample, in []int32) int32 { return in[0] - 6 }, vars[0])
 				}, func(vars []Value) []Value {
-					throw := fn(g, "throw", func(c *Sample, _ []int32) int32 { x := inside.At(c); return int32(x.IntN(6)) + 1 })
-					return []Value{throw, fn(g, "count", func(_ *Sample, in []int32) int32 { return in[0] + 1 }, vars[1])}
+					throw := fn(g, "throw", func(c *datum.Sample, _ []int32) int32 { x := inside.At(c); return int32(x.IntN(6)) + 1 })
+					return []Value{throw, fn(g, "count", func(_ *datum.Sample, in []int32) int32 { return in[0] + 1 }, vars[1])}
 				})[1]
 			}
 			return []Value{before, die(g), throws}
@@ -171,9 +174,9 @@ func TestALoopWithoutEndStopsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, err := New(Options{BatchSize: 1, Workers: 1}, func(g *Graph) {
 			v := g.Read(ReaderOptions{}, numbers{n: 1})[0]
-			one := fn(g, "one", func(*Sample, []int32) int32 { time.Sleep(time.Millisecond); return 1 })
+			one := fn(g, "one", func(*datum.Sample, []int32) int32 { time.Sleep(time.Millisecond); return 1 })
 			g.Output("x", g.While([]Value{v}, func([]Value) Value { return one }, func(vars []Value) []Value {
-				return []Value{fn(g, "spin", func(_ *Sample, in []int32) int32 { time.Sleep(time.Millisecond); return in[0] }, vars[0])}
+				return []Value{fn(g, "spin", func(_ *datum.Sample, in []int32) int32 { time.Sleep(time.Millisecond); return in[0] }, vars[0])}
 			})[0])
 		})
 		require.NoError(t, err)
@@ -188,11 +191,11 @@ func TestALoopWithoutEndStopsWithItsContext(t *testing.T) {
 }
 
 func TestExtentsThatChange(t *testing.T) {
-	grow := func(g *Graph, v Value, spec Spec) Value {
+	grow := func(g *Graph, v Value, spec datum.Spec) Value {
 		return g.Add(Op{
-			Name: "double", Inputs: []Value{v}, Outputs: []Spec{spec},
-			New: func() (Kernel, error) {
-				return KernelFunc(func(_ *Sample, in, out []*Tensor) error {
+			Name: "double", Inputs: []Value{v}, Outputs: []datum.Spec{spec},
+			New: func() (datum.Kernel, error) {
+				return datum.KernelFunc(func(_ *datum.Sample, in, out []*datum.Tensor) error {
 					mem, err := out[0].Resize(2 * in[0].Len())
 					if err == nil {
 						copy(mem[copy(mem, in[0].Bytes()):], in[0].Bytes())
@@ -205,9 +208,9 @@ func TestExtentsThatChange(t *testing.T) {
 	define := func(g *Graph, first func(Value) Value) {
 		n := g.Read(ReaderOptions{}, numbers{n: 4})[0]
 		dot := g.Add(Op{
-			Name: "dot", Outputs: []Spec{{DType: Uint8, Shape: []int{1}}},
-			New: func() (Kernel, error) {
-				return KernelFunc(func(_ *Sample, _, out []*Tensor) error {
+			Name: "dot", Outputs: []datum.Spec{{DType: datum.Uint8, Shape: []int{1}}},
+			New: func() (datum.Kernel, error) {
+				return datum.KernelFunc(func(_ *datum.Sample, _, out []*datum.Tensor) error {
 					mem, err := out[0].Resize(1)
 					mem[0] = '.'
 					return err
@@ -215,8 +218,8 @@ func TestExtentsThatChange(t *testing.T) {
 			},
 		})[0]
 		out := g.While([]Value{n, first(dot)}, func(vars []Value) Value { return vars[0] }, func(vars []Value) []Value {
-			less := fn(g, "less", func(_ *Sample, in []int32) int32 { return in[0] - 1 }, vars[0])
-			return []Value{less, grow(g, vars[1], Spec{DType: Uint8, Shape: []int{-1}})}
+			less := fn(g, "less", func(_ *datum.Sample, in []int32) int32 { return in[0] - 1 }, vars[0])
+			return []Value{less, grow(g, vars[1], datum.Spec{DType: datum.Uint8, Shape: []int{-1}})}
 		})
 		if out != nil {
 			g.Output("dots", out[1])
@@ -238,7 +241,7 @@ func TestExtentsThatChange(t *testing.T) {
 func TestWhatNobodyNeedsIsLeftOut(t *testing.T) {
 	p, err := New(Options{BatchSize: 2}, func(g *Graph) {
 		v := g.Read(ReaderOptions{}, numbers{n: 2})[0]
-		never := func(*Sample, []int32) int32 { panic("not needed") }
+		never := func(*datum.Sample, []int32) int32 { panic("not needed") }
 		g.If(v, func() []Value { return []Value{fn(g, "a", never)} }, func() []Value { return []Value{fn(g, "b", never)} })
 		g.While([]Value{v}, func([]Value) Value { return fn(g, "c", never) }, func([]Value) []Value { return []Value{fn(g, "d", never)} })
 		g.Output("x", v)

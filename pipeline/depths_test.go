@@ -16,6 +16,7 @@ import (
 
 	"github.com/planktonml/plankton/executor"
 	"github.com/planktonml/plankton/memstats"
+	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/streams"
 	"github.com/planktonml/plankton/streams/streamtest"
 )
@@ -165,7 +166,7 @@ func TestDepthsAreKept(t *testing.T) {
 			}, func(g *Graph) {
 				up := g.AddBatch(BatchOp{
 					Name: "upload", Inputs: []Value{square(g, g.Read(ReaderOptions{}, numbers{n: 100})[0], nil)},
-					Outputs: []Spec{{DType: Float32, Shape: []int{2}}}, Backend: executor.Mixed,
+					Outputs: []datum.Spec{{DType: datum.Float32, Shape: []int{2}}}, Backend: executor.Mixed,
 					New: func() (BatchKernel, error) {
 						return BatchKernelFunc(func(_ *streams.Context, in, out []BatchTensor) error {
 							<-uploaded
@@ -254,7 +255,7 @@ func TestDepthsWhenAnOperatorFails(t *testing.T) {
 		p, err := New(Options{BatchSize: 2, Device: host, HostPrefetchDepth: 1, DevicePrefetchDepth: 1}, func(g *Graph) {
 			g.Output("y", g.AddBatch(BatchOp{
 				Name: "breaks", Inputs: []Value{square(g, g.Read(ReaderOptions{}, numbers{n: 100})[0], nil)},
-				Outputs: []Spec{{DType: Uint8}}, Backend: executor.Device,
+				Outputs: []datum.Spec{{DType: datum.Uint8}}, Backend: executor.Device,
 				New: func() (BatchKernel, error) {
 					return BatchKernelFunc(func(*streams.Context, []BatchTensor, []BatchTensor) error {
 						if calls++; calls == at+1 {

@@ -1,14 +1,18 @@
 package pipeline
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/planktonml/plankton/pipeline/datum"
+)
 
 // OperatorInfo describes one operator or reader of a compiled pipeline.
 type OperatorInfo struct {
 	Name    string
 	Reader  bool
-	Batch   bool   // works on whole batches
-	Inputs  []int  // what it reads from, by the place in Pipeline.Operators
-	Outputs []Spec // of one sample each
+	Batch   bool         // works on whole batches
+	Inputs  []int        // what it reads from, by the place in Pipeline.Operators
+	Outputs []datum.Spec // of one sample each
 }
 
 // Operators describes what runs, in the order of execution: operators may have

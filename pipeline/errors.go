@@ -86,26 +86,3 @@ func (e *BatchBudgetError) Unwrap() error { return e.Err }
 
 // errGoexit stands for a goroutine that an operator ended.
 var errGoexit = errors.New("the operator ended its goroutine (runtime.Goexit)")
-
-// ShapeError is data of another shape than was declared.
-type ShapeError struct {
-	Got, Want []int
-}
-
-func (e *ShapeError) Error() string {
-	return fmt.Sprintf("shape %v, the output was declared %v", e.Got, e.Want)
-}
-
-// NotWrittenError is an output that an operator or reader has not written, although it
-// returned no error. It fails the sample, or, of an operator for whole batches, the run.
-type NotWrittenError struct {
-	Output int // its number
-	Row    int // of an operator for whole batches, the row; -1 where that wrote no row, and for single samples
-}
-
-func (e *NotWrittenError) Error() string {
-	if e.Row >= 0 {
-		return fmt.Sprintf("output %d was not written in row %d; all rows that are valid must be", e.Output, e.Row)
-	}
-	return fmt.Sprintf("output %d was not written; call Resize and fill it, or return an error", e.Output)
-}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/planktonml/plankton/iterator"
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/pipeline/ops"
 	"github.com/planktonml/plankton/pipeline/readers"
 )
@@ -18,7 +19,7 @@ func ExampleNew() {
 
 	p, err := pipeline.New(pipeline.Options{BatchSize: 2, Seed: 1}, func(g *pipeline.Graph) {
 		in := readers.Slices(g, readers.SlicesOptions{Name: "train"},
-			readers.Rows(pixels, 2, 2, 1).WithLayout(pipeline.HWC),
+			readers.Rows(pixels, 2, 2, 1).WithLayout(datum.HWC),
 			readers.Rows(labels).WithClasses(3))
 		img := ops.CropMirrorNormalize(g, in[0], ops.CropMirrorNormalizeOptions{Std: []float64{255}})
 		g.Output("image", img)

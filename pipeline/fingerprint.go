@@ -114,3 +114,11 @@ func (g *Graph) describe(n *node, as numbering) string {
 	}
 	return b.String()
 }
+
+// fold adds x to a fingerprint, by the finalizer of SplitMix64.
+func fold(f, x uint64) uint64 {
+	z := f ^ x + 0x9e3779b97f4a7c15
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return z ^ z>>31
+}

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 func fingerprintOf(t *testing.T, o Options, define func(g *Graph, v Value)) []string {
@@ -19,7 +21,7 @@ func TestFingerprintDescribesTheDefinition(t *testing.T) {
 	define := func(g *Graph, v Value) {
 		op := add("scale", 1, v)
 		op.Config = "by=2"
-		op.Outputs[0] = Spec{DType: Int32}
+		op.Outputs[0] = datum.Spec{DType: datum.Int32}
 		w := g.Add(op)[0]
 		g.Output("x", w)
 		g.Output("twice", w)

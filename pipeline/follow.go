@@ -3,17 +3,9 @@ package pipeline
 import (
 	"errors"
 	"fmt"
-)
 
-// Named is a Source whose samples have names by which they belong to those of another data
-// set, such as a file's path below its folder, without the ending. A reader that follows
-// another one is refused where a name stands at another place than there, so that files
-// that sort otherwise are not paired by chance. Names that are not there do no harm.
-type Named interface {
-	Source
-	// SampleName names a sample; "" where the program has chosen its place.
-	SampleName(index int64) string
-}
+	"github.com/planktonml/plankton/pipeline/datum"
+)
 
 // follow makes r a follower of the reader that its options name: row for row it reads
 // the sample of its own data set that has the index of the other's (Sample.Index).
@@ -75,12 +67,12 @@ func (r *Reader) pairs() error {
 
 // sameNames reports a sample whose name has another place in the data set that is
 // followed.
-func sameNames(src, other Source, leader string) error {
+func sameNames(src, other datum.Source, leader string) error {
 	if part, ok := other.(*splitSource); ok {
 		other = part.Source
 	}
-	own, ok := src.(Named)
-	theirs, both := other.(Named)
+	own, ok := src.(datum.Named)
+	theirs, both := other.(datum.Named)
 	if !ok || !both {
 		return nil
 	}

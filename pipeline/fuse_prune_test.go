@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 // plus is an operator that adds a number and the other inputs to its first
@@ -16,9 +18,9 @@ func plus(g *Graph, name string, n int32, inputs ...Value) Value {
 
 func plusOp(name string, n int32, inputs []Value) Op {
 	return Op{
-		Name: name, Inputs: inputs, Outputs: []Spec{{DType: Int32}}, Detail: n,
-		New: func() (Kernel, error) {
-			return KernelFunc(func(_ *Sample, in, out []*Tensor) error {
+		Name: name, Inputs: inputs, Outputs: []datum.Spec{{DType: datum.Int32}}, Detail: n,
+		New: func() (datum.Kernel, error) {
+			return datum.KernelFunc(func(_ *datum.Sample, in, out []*datum.Tensor) error {
 				if _, err := out[0].Resize(); err != nil {
 					return err
 				}
@@ -103,9 +105,9 @@ func TestFusingAndPruning(t *testing.T) {
 
 		{"a second output alone keeps an operator", func(g *Graph, v Value) {
 			outs := g.Add(Op{
-				Name: "split", Inputs: []Value{v}, Outputs: []Spec{{DType: Int32}, {DType: Int32}},
-				New: func() (Kernel, error) {
-					return KernelFunc(func(_ *Sample, in, out []*Tensor) error {
+				Name: "split", Inputs: []Value{v}, Outputs: []datum.Spec{{DType: datum.Int32}, {DType: datum.Int32}},
+				New: func() (datum.Kernel, error) {
+					return datum.KernelFunc(func(_ *datum.Sample, in, out []*datum.Tensor) error {
 						for i, t := range out {
 							if _, err := t.Resize(); err != nil {
 								return err
@@ -144,8 +146,8 @@ func TestFusingLeavesRandomNumbersAsTheyAre(t *testing.T) {
 			v := g.Read(ReaderOptions{}, numbers{n: 3})[0]
 			a := plus(g, "a", 1, v)
 			r := g.NewRandom()
-			number := g.Add(Op{Name: "random", Outputs: []Spec{{DType: Int32}}, New: func() (Kernel, error) {
-				return KernelFunc(func(c *Sample, _, out []*Tensor) error {
+			number := g.Add(Op{Name: "random", Outputs: []datum.Spec{{DType: datum.Int32}}, New: func() (datum.Kernel, error) {
+				return datum.KernelFunc(func(c *datum.Sample, _, out []*datum.Tensor) error {
 					x := r.At(c)
 					_, err := out[0].Resize()
 					out[0].Int32s()[0] = int32(x.IntN(1 << 30))

@@ -1,11 +1,11 @@
 package pipeline
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
 	"github.com/planktonml/plankton/memstats"
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 // Graph collects the readers, operators and outputs of a pipeline while its
@@ -38,9 +38,9 @@ type Value struct {
 func (v Value) Set() bool { return v.g != nil }
 
 // Spec says what is known of v's samples.
-func (v Value) Spec() Spec {
+func (v Value) Spec() datum.Spec {
 	if v.g == nil {
-		return Spec{}
+		return datum.Spec{}
 	}
 	return v.g.values[v.id].spec
 }
@@ -55,13 +55,13 @@ func (v Value) Detail() any {
 
 // Op describes one operator to Graph.Add.
 type Op struct {
-	Name    string  // the name in errors and statistics
-	Inputs  []Value // what it reads
-	Outputs []Spec  // what it makes
+	Name    string       // the name in errors and statistics
+	Inputs  []Value      // what it reads
+	Outputs []datum.Spec // what it makes
 
 	// New makes the operator's kernel for one worker, so a kernel may hold
 	// scratch memory. It is called once per worker.
-	New func() (Kernel, error)
+	New func() (datum.Kernel, error)
 
 	// Expensive marks work of more than some microseconds per sample, such as
 	// decoding. Workers take cheap samples several at a time.
@@ -83,56 +83,6 @@ type Op struct {
 	Detail any
 }
 
-// Kernel does an operator's work for one sample at a time. It belongs to one
-// worker.
-type Kernel interface {
-	// Run reads in, which it must not write: others read the same memory, and it may
-	// be the data set itself. Builds with the tag invariants fail the sample of a
-	// kernel that does, with a *WroteInputError.
-	//
-	// Run writes out. Out[i] is resized to the shape of the result before it is
-	// written. An output that was given no memory (Resize, ResizeAs, Lend, CopyFrom, or,
-	// where the declared shape has no -1, Bytes and the typed methods) fails the sample
-	// with a *NotWrittenError, unless Run returns an error itself. An error names neither
-	// the sample nor the operator: the pipeline adds both.
-	Run(c *Sample, in, out []*Tensor) error
-}
-
-// KernelFunc is a function as a Kernel.
-type KernelFunc func(c *Sample, in, out []*Tensor) error
-
-// Run calls f.
-func (f KernelFunc) Run(c *Sample, in, out []*Tensor) error { return f(c, in, out) }
-
-// Sample is what a kernel may know of the sample it works on. It is valid
-// during Run.
-type Sample struct {
-	worker *worker // nil for a sample without a pipeline
-	ctx    context.Context
-	epoch  int64
-	id     int64 // in the first reader, as in Batch.IDs
-	key    uint64
-}
-
-// Context ends when the work is no longer wanted; long kernels look at it.
-func (c *Sample) Context() context.Context { return c.ctx }
-
-// Epoch returns the number of the epoch, from 0; in a Graph.Mix that of the
-// sample's source.
-func (c *Sample) Epoch() int64 { return c.epoch }
-
-// Index returns the sample's index in the data set of the first reader, as a whole: with
-// a Split it is that in the data set that the Split shows a part of, not in the part, so
-// that what a program keeps for every sample can be looked up by it. Batch.IDs counts in
-// the part; Reader.WholeIndex leads from there to here. In a Graph.Mix the whole are all
-// sources, one after the other.
-func (c *Sample) Index() int64 {
-	if c.worker == nil {
-		return c.id
-	}
-	return c.worker.p.readers[0].WholeIndex(c.id)
-}
-
 type node struct {
 	op     Op
 	reader int // index into readers, or -1
@@ -148,7 +98,7 @@ type node struct {
 }
 
 type value struct {
-	spec  Spec
+	spec  datum.Spec
 	node  int
 	block *block
 	batch bool // made for whole batches
@@ -157,7 +107,7 @@ type value struct {
 type output struct {
 	name  string
 	value int
-	spec  Spec
+	spec  datum.Spec
 	kind  memstats.Kind // of its memory
 }
 
@@ -176,9 +126,9 @@ func (g *Graph) Fail(name string, err error) {
 }
 
 // NewRandom returns a source of random numbers of its own for an operator.
-func (g *Graph) NewRandom() Random {
+func (g *Graph) NewRandom() datum.Random {
 	g.randoms++
-	return Random{instance: g.randoms}
+	return datum.NewRandom(g.randoms)
 }
 
 // Add adds an operator and returns its outputs.
@@ -200,11 +150,11 @@ func (g *Graph) add(n node) []Value {
 		return vs
 	}
 	for i, spec := range n.op.Outputs {
-		if len(spec.Shape) > MaxDims {
-			g.Fail(n.op.Name, fmt.Errorf("output %d has %d dimensions, at most %d are possible", i, len(spec.Shape), MaxDims))
+		if len(spec.Shape) > datum.MaxDims {
+			g.Fail(n.op.Name, fmt.Errorf("output %d has %d dimensions, at most %d are possible", i, len(spec.Shape), datum.MaxDims))
 			return make([]Value, len(n.op.Outputs))
 		}
-		if !spec.countable() {
+		if !spec.Countable() {
 			g.Fail(n.op.Name, fmt.Errorf("output %d is %s; an int must hold the number of its bytes", i, spec))
 			return make([]Value, len(n.op.Outputs))
 		}

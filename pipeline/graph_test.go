@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 // empty is a data set without samples.
@@ -15,9 +17,9 @@ func (empty) Len() int64 { return 0 }
 // add is an operator of the inputs given, whose outputs are scalars of int32.
 func add(name string, outputs int, inputs ...Value) Op {
 	return Op{
-		Name: name, Inputs: inputs, Outputs: make([]Spec, outputs, outputs+1),
-		New: func() (Kernel, error) {
-			return KernelFunc(func(*Sample, []*Tensor, []*Tensor) error { return nil }), nil
+		Name: name, Inputs: inputs, Outputs: make([]datum.Spec, outputs, outputs+1),
+		New: func() (datum.Kernel, error) {
+			return datum.KernelFunc(func(*datum.Sample, []*datum.Tensor, []*datum.Tensor) error { return nil }), nil
 		},
 	}
 }
@@ -61,7 +63,7 @@ func TestBuildErrorsNameWhatIsWrong(t *testing.T) {
 		{"no kernel", Options{}, func(g *Graph) { g.Add(Op{Name: "blend"}) }, "blend: Op.New is missing"},
 		{"too many dimensions", Options{}, func(g *Graph) {
 			op := add("blend", 2, good(g))
-			op.Outputs[1].Shape = make([]int, MaxDims+1)
+			op.Outputs[1].Shape = make([]int, datum.MaxDims+1)
 			g.Add(op)
 		}, "blend: output 1 has 7 dimensions, at most 6 are possible"},
 
@@ -109,7 +111,7 @@ func TestTheFirstMistakeIsKeptAndNothingPanicsAfterIt(t *testing.T) {
 		require.False(t, v.Set())
 		outs := g.Add(add("op", 2, v, v))
 		require.Len(t, outs, 2)
-		require.Equal(t, Spec{}, outs[1].Spec())
+		require.Equal(t, datum.Spec{}, outs[1].Spec())
 		g.Output("x", outs[0])
 		g.Output("x", outs[0])
 		g.ReadSequence(ReaderOptions{Shuffle: true}, count{})
@@ -122,7 +124,7 @@ func TestAKernelThatCannotBeMadeGivesThePipelineUp(t *testing.T) {
 	fail := errors.New("no memory")
 	p, err := New(Options{BatchSize: 1, Workers: 2}, func(g *Graph) {
 		op := add("op", 1, g.Read(ReaderOptions{}, numbers{n: 1})[0])
-		op.New = func() (Kernel, error) { return nil, fail }
+		op.New = func() (datum.Kernel, error) { return nil, fail }
 		g.Output("x", g.Add(op)[0])
 	})
 	require.NoError(t, err)
@@ -135,13 +137,13 @@ func TestAKernelThatCannotBeMadeGivesThePipelineUp(t *testing.T) {
 
 func TestStrings(t *testing.T) {
 	for _, c := range []struct {
-		spec Spec
+		spec datum.Spec
 		want string
 	}{
-		{Spec{}, "any type scalar"},
-		{Spec{DType: Float32}, "float32 scalar"},
-		{Spec{DType: Uint8, Layout: HWC, Shape: []int{-1, -1, 3}}, "uint8 HWC ?×?×3"},
-		{Spec{DType: Int64, Shape: []int{7}}, "int64 7"},
+		{datum.Spec{}, "any type scalar"},
+		{datum.Spec{DType: datum.Float32}, "float32 scalar"},
+		{datum.Spec{DType: datum.Uint8, Layout: datum.HWC, Shape: []int{-1, -1, 3}}, "uint8 HWC ?×?×3"},
+		{datum.Spec{DType: datum.Int64, Shape: []int{7}}, "int64 7"},
 	} {
 		require.Equal(t, c.want, c.spec.String())
 	}

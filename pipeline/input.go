@@ -6,13 +6,14 @@ import (
 	"sync"
 
 	"github.com/planktonml/plankton/memstats"
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 // input is a reader that the program feeds, batch by batch: a sequence of what
 // was fed so far.
 type input struct {
 	name    string
-	outputs []Spec
+	outputs []datum.Spec
 	batch   int // rows of a batch
 
 	mu    sync.Mutex
@@ -23,32 +24,32 @@ type input struct {
 }
 
 // fed is one batch.
-type fed struct{ rows [][]Tensor } // by row, by output
+type fed struct{ rows [][]cell } // by row, by output
 
 // Input adds an input that Pipeline.FeedInput feeds and returns its values. A
 // pipeline with an input has no other reader, and is run by Run or ScheduleRun.
-func (g *Graph) Input(name string, outputs ...Spec) []Value {
+func (g *Graph) Input(name string, outputs ...datum.Spec) []Value {
 	return g.ReadSequence(ReaderOptions{Name: name}, &input{name: name, outputs: outputs, batch: g.opt.BatchSize})
 }
 
 // Outputs implements Sequence.
-func (in *input) Outputs() []Spec { return in.outputs }
+func (in *input) Outputs() []datum.Spec { return in.outputs }
 
 // Meta implements Sequence.
-func (in *input) Meta() Meta { return Meta{} }
+func (in *input) Meta() datum.Meta { return datum.Meta{} }
 
 // Describe implements Sequence.
 func (in *input) Describe(index int64) string { return fmt.Sprintf("%s[%d]", in.name, index) }
 
 // Samples implements Sequence: the rows that were fed, and errEnd for those that a
 // short batch lacks.
-func (in *input) Samples() iter.Seq2[func([]*Tensor) error, error] {
-	return func(yield func(func([]*Tensor) error, error) bool) {
+func (in *input) Samples() iter.Seq2[func([]*datum.Tensor) error, error] {
+	return func(yield func(func([]*datum.Tensor) error, error) bool) {
 		for f := in.pop(); f != nil; f = in.pop() {
 			for row := range in.batch {
 				var ok bool
 				if row < len(f.rows) {
-					ok = yield(func(out []*Tensor) error { return copyTensors(out, f.rows[row]) }, nil)
+					ok = yield(func(out []*datum.Tensor) error { return copyTensors(out, f.rows[row]) }, nil)
 				} else {
 					ok = yield(nil, errEnd)
 				}
@@ -63,9 +64,9 @@ func (in *input) Samples() iter.Seq2[func([]*Tensor) error, error] {
 	}
 }
 
-func copyTensors(to []*Tensor, from []Tensor) error {
+func copyTensors(to []*datum.Tensor, from []cell) error {
 	for i := range to {
-		if err := to[i].CopyFrom(&from[i]); err != nil {
+		if err := to[i].CopyFrom(&from[i].Tensor); err != nil {
 			return err
 		}
 	}
@@ -108,7 +109,7 @@ func (p *Pipeline) input() *input {
 // write is an error. The data lie
 // beside the pipeline's memory until they are read, at most one copy for each
 // run that is fed ahead.
-func (p *Pipeline) FeedInput(name string, rows int, fill func(row int, out []*Tensor) error) error {
+func (p *Pipeline) FeedInput(name string, rows int, fill func(row int, out []*datum.Tensor) error) error {
 	r, err := p.reader(name)
 	if err != nil {
 		return err
@@ -121,16 +122,16 @@ func (p *Pipeline) FeedInput(name string, rows int, fill func(row int, out []*Te
 		return fmt.Errorf("pipeline: %d rows for input %q; 1 … %d make a batch", rows, in.name, in.batch)
 	}
 	f := in.blank(rows)
-	out := make([]*Tensor, len(in.outputs))
+	out := make([]*datum.Tensor, len(in.outputs))
 	for row := range rows {
 		for i := range out {
-			out[i] = &f.rows[row][i]
+			out[i] = &f.rows[row][i].Tensor
 		}
-		begin(out)
+		datum.Begin(out)
 		if err := fill(row, out); err != nil {
 			return fmt.Errorf("pipeline: input %q, row %d: %w", in.name, row, err)
 		}
-		if err := unwritten(out); err != nil {
+		if err := datum.Unwritten(out); err != nil {
 			return fmt.Errorf("pipeline: input %q, row %d: %w", in.name, row, err)
 		}
 	}
@@ -150,10 +151,9 @@ func (in *input) blank(rows int) *fed {
 		f, in.spare = in.spare[n-1], in.spare[:n-1]
 	}
 	for len(f.rows) < rows {
-		row := make([]Tensor, len(in.outputs))
+		row := make([]cell, len(in.outputs))
 		for i := range row {
-			row[i].pool = &in.pool
-			row[i].declare(&in.outputs[i])
+			row[i].init(&in.outputs[i], &in.pool)
 		}
 		f.rows = append(f.rows, row)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/planktonml/plankton/memstats"
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 // An operator that is told to give its memory to an older sample, and ends its goroutine
@@ -22,9 +23,9 @@ func TestAnOperatorThatEndsItsGoroutineWhenItGivesUpLosesNoSample(t *testing.T) 
 		p, err := New(Options{BatchSize: 2, Workers: 2, PrefetchDepth: 1, MemoryBudget: need + need/2}, func(g *Graph) {
 			v := g.Read(ReaderOptions{}, numbers{n: 2})[0]
 			b := g.Add(Op{
-				Name: "decode", Inputs: []Value{v}, Outputs: []Spec{{DType: Uint8, Shape: []int{-1}}}, Expensive: true,
-				New: func() (Kernel, error) {
-					return KernelFunc(func(_ *Sample, in, out []*Tensor) error {
+				Name: "decode", Inputs: []Value{v}, Outputs: []datum.Spec{{DType: datum.Uint8, Shape: []int{-1}}}, Expensive: true,
+				New: func() (datum.Kernel, error) {
+					return datum.KernelFunc(func(_ *datum.Sample, in, out []*datum.Tensor) error {
 						i := in[0].Int32s()[0]
 						if i == 1 {
 							<-has
@@ -42,9 +43,9 @@ func TestAnOperatorThatEndsItsGoroutineWhenItGivesUpLosesNoSample(t *testing.T) 
 				},
 			})[0]
 			g.Output("x", g.Add(Op{
-				Name: "first", Inputs: []Value{b}, Outputs: []Spec{{DType: Uint8}},
-				New: func() (Kernel, error) {
-					return KernelFunc(func(_ *Sample, in, out []*Tensor) error {
+				Name: "first", Inputs: []Value{b}, Outputs: []datum.Spec{{DType: datum.Uint8}},
+				New: func() (datum.Kernel, error) {
+					return datum.KernelFunc(func(_ *datum.Sample, in, out []*datum.Tensor) error {
 						mem, err := out[0].Resize()
 						copy(mem, in[0].Bytes())
 						return err
@@ -106,12 +107,12 @@ func TestWorkersBehindABrokenOneAreReleased(t *testing.T) {
 	p, err := New(Options{BatchSize: 1, Workers: 3, Allocator: checked, BytesPerSample: 1000}, func(g *Graph) {
 		v := g.Read(ReaderOptions{}, numbers{n: 2})[0]
 		g.Output("x", g.Add(Op{
-			Name: "third", Inputs: []Value{v}, Outputs: []Spec{{DType: Int32}},
-			New: func() (Kernel, error) {
+			Name: "third", Inputs: []Value{v}, Outputs: []datum.Spec{{DType: datum.Int32}},
+			New: func() (datum.Kernel, error) {
 				if made++; made == 3 {
 					return nil, broken
 				}
-				return KernelFunc(func(_ *Sample, in, out []*Tensor) error { return out[0].CopyFrom(in[0]) }), nil
+				return datum.KernelFunc(func(_ *datum.Sample, in, out []*datum.Tensor) error { return out[0].CopyFrom(in[0]) }), nil
 			},
 		})[0])
 	})

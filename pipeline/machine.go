@@ -85,7 +85,7 @@ func (w *worker) tryAgain(s *step, err error) bool {
 	timer := time.NewTimer(min(r.pause, left))
 	defer timer.Stop()
 	select {
-	case <-w.sample.ctx.Done():
+	case <-w.sample.Context().Done():
 		return false
 	case <-timer.C:
 	}

@@ -22,8 +22,8 @@ func (p *Pipeline) checkMachine() error {
 	}
 	for i := range p.nodes {
 		for _, v := range p.nodes[i].out {
-			if spec := p.values[v].spec; spec.Dense() && int64(spec.rowBytes()) > limit {
-				return &BuildError{Op: p.nodes[i].op.Name, Err: fmt.Errorf("a sample of %s: %w", spec, &memstats.MachineError{Need: int64(spec.rowBytes()), Machine: limit})}
+			if spec := p.values[v].spec; spec.Dense() && int64(spec.Bytes()) > limit {
+				return &BuildError{Op: p.nodes[i].op.Name, Err: fmt.Errorf("a sample of %s: %w", spec, &memstats.MachineError{Need: int64(spec.Bytes()), Machine: limit})}
 			}
 		}
 	}
@@ -44,11 +44,11 @@ func (p *Pipeline) checkMachine() error {
 // samples' data.
 func (p *Pipeline) ownBytes() int64 {
 	const goroutine = 8 << 10 // of stack
-	worker := addCapped(goroutine, mulCapped(int64(len(p.values)), int64(unsafe.Sizeof(Tensor{}))))
+	worker := addCapped(goroutine, mulCapped(int64(len(p.values)), int64(unsafe.Sizeof(cell{}))))
 	row := int64(8 + 1 + 8) // of ids, mask and errs
 	for _, o := range p.outputs {
 		if !o.spec.Dense() {
-			row += int64(unsafe.Sizeof(Tensor{}))
+			row += int64(unsafe.Sizeof(cell{}))
 		}
 	}
 	batches := mulCapped(addCapped(int64(p.opt.PrefetchDepth), 1), addCapped(int64(unsafe.Sizeof(Batch{})), mulCapped(int64(p.opt.BatchSize), row)))

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/planktonml/plankton/memstats"
+	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/streams"
 )
 
@@ -15,14 +16,14 @@ func TestPipelinesThatTheMachineCannotHold(t *testing.T) {
 	const huge = 1 << 45
 	machine := int(memstats.MachineMemory())
 	wide := func(g *Graph, n int) Value {
-		return jitter(g, Spec{DType: Uint8, Shape: []int{n}}, g.Read(ReaderOptions{}, numbers{n: 1})[0], nil)
+		return jitter(g, datum.Spec{DType: datum.Uint8, Shape: []int{n}}, g.Read(ReaderOptions{}, numbers{n: 1})[0], nil)
 	}
 	show := func(n int) func(*Graph) { return func(g *Graph) { g.Output("x", wide(g, n)) } }
 	ragged := func(g *Graph) {
-		g.Output("x", jitter(g, Spec{DType: Uint8, Shape: []int{-1}}, g.Read(ReaderOptions{}, numbers{n: 1})[0], nil))
+		g.Output("x", jitter(g, datum.Spec{DType: datum.Uint8, Shape: []int{-1}}, g.Read(ReaderOptions{}, numbers{n: 1})[0], nil))
 	}
 	hidden := func(g *Graph) {
-		g.Output("x", jitter(g, Spec{DType: Int32}, jitter(g, Spec{DType: Int32, Shape: []int{machine}}, g.Read(ReaderOptions{}, numbers{n: 1})[0], nil), nil))
+		g.Output("x", jitter(g, datum.Spec{DType: datum.Int32}, jitter(g, datum.Spec{DType: datum.Int32, Shape: []int{machine}}, g.Read(ReaderOptions{}, numbers{n: 1})[0], nil), nil))
 	}
 	for name, c := range map[string]struct {
 		o      Options
@@ -43,7 +44,7 @@ func TestPipelinesThatTheMachineCannotHold(t *testing.T) {
 		"outputs":            {Options{BatchSize: 1, PrefetchDepth: 1}, func(g *Graph) { g.Output("x", wide(g, machine/3)); g.Output("y", wide(g, machine/3)) }, "jitter#2"},
 		"of whole batches": {Options{BatchSize: 1}, func(g *Graph) {
 			g.Output("x", g.AddBatch(BatchOp{
-				Name: "whole", Inputs: []Value{wide(g, 1)}, Outputs: []Spec{{DType: Uint8, Shape: []int{machine}}},
+				Name: "whole", Inputs: []Value{wide(g, 1)}, Outputs: []datum.Spec{{DType: datum.Uint8, Shape: []int{machine}}},
 				New: func() (BatchKernel, error) {
 					return BatchKernelFunc(func(*streams.Context, []BatchTensor, []BatchTensor) error { return nil }), nil
 				},
@@ -62,7 +63,7 @@ func TestPipelinesThatTheMachineCannotHold(t *testing.T) {
 	}
 	for _, shape := range [][]int{{math.MaxInt, 2}, {1 << 40, 1 << 40}} {
 		_, err := New(Options{BatchSize: 1}, func(g *Graph) {
-			g.Output("x", jitter(g, Spec{DType: Uint8, Shape: shape}, g.Read(ReaderOptions{}, numbers{n: 1})[0], nil))
+			g.Output("x", jitter(g, datum.Spec{DType: datum.Uint8, Shape: shape}, g.Read(ReaderOptions{}, numbers{n: 1})[0], nil))
 		})
 		require.ErrorContains(t, err, "pipeline: jitter: output 0 is uint8 ")
 		require.ErrorContains(t, err, "an int must hold the number of its bytes")
@@ -71,20 +72,20 @@ func TestPipelinesThatTheMachineCannotHold(t *testing.T) {
 
 // What only a sample shows is the error of the sample.
 func TestSamplesThatTheMachineCannotHold(t *testing.T) {
-	for name, run := range map[string]func(*Sample, *Tensor) error{
-		"resize": func(_ *Sample, out *Tensor) error { _, err := out.Resize(1<<20, 4, 1<<20); return err },
-		"machine": func(_ *Sample, out *Tensor) error {
+	for name, run := range map[string]func(*datum.Sample, *datum.Tensor) error{
+		"resize": func(_ *datum.Sample, out *datum.Tensor) error { _, err := out.Resize(1<<20, 4, 1<<20); return err },
+		"machine": func(_ *datum.Sample, out *datum.Tensor) error {
 			_, err := out.Resize(int(memstats.MachineMemory()), 1, 1)
 			return err
 		},
-		"dropped": func(_ *Sample, out *Tensor) error { _, _ = out.Resize(1<<20, 1<<20, 4); return nil },
-		"beside":  func(c *Sample, _ *Tensor) error { return c.Reserve(memstats.MachineMemory()) },
+		"dropped": func(_ *datum.Sample, out *datum.Tensor) error { _, _ = out.Resize(1<<20, 1<<20, 4); return nil },
+		"beside":  func(c *datum.Sample, _ *datum.Tensor) error { return c.Reserve(memstats.MachineMemory()) },
 	} {
 		good, bad := rowsOf(t, Options{Workers: 2}, func(g *Graph) Value {
 			return g.Add(Op{
-				Name: "jitter", Inputs: g.Read(ReaderOptions{}, numbers{n: 40}), Outputs: []Spec{{DType: Uint8, Shape: []int{-1, -1, -1}}},
-				New: func() (Kernel, error) {
-					return KernelFunc(func(c *Sample, in, out []*Tensor) error {
+				Name: "jitter", Inputs: g.Read(ReaderOptions{}, numbers{n: 40}), Outputs: []datum.Spec{{DType: datum.Uint8, Shape: []int{-1, -1, -1}}},
+				New: func() (datum.Kernel, error) {
+					return datum.KernelFunc(func(c *datum.Sample, in, out []*datum.Tensor) error {
 						if in[0].Int32s()[0] == 3 {
 							return run(c, out[0])
 						}

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 // failingUntil fails with err, as reading a file does, until a time has passed
@@ -126,8 +128,8 @@ func TestTheMachineEndsASequence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0
 		p, err := New(Options{BatchSize: 2, Workers: 2, OnError: Skip}, func(g *Graph) {
-			g.Output("number", g.ReadSequence(ReaderOptions{}, script{func(yield func(func([]*Tensor) error, error) bool) {
-				yield(func([]*Tensor) error { asked++; return machineStates[0].err }, nil)
+			g.Output("number", g.ReadSequence(ReaderOptions{}, script{func(yield func(func([]*datum.Tensor) error, error) bool) {
+				yield(func([]*datum.Tensor) error { asked++; return machineStates[0].err }, nil)
 			}})[0])
 		})
 		require.NoError(t, err)
@@ -139,7 +141,7 @@ func TestTheMachineEndsASequence(t *testing.T) {
 }
 
 func TestErrorsOfSamplesAreNotTheMachines(t *testing.T) {
-	for _, err := range []error{errors.New("bad"), fs.ErrNotExist, fs.ErrPermission, context.Canceled, &ShapeError{}, &TimeoutError{}} {
+	for _, err := range []error{errors.New("bad"), fs.ErrNotExist, fs.ErrPermission, context.Canceled, &datum.ShapeError{}, &TimeoutError{}} {
 		require.Nil(t, machineState(fmt.Errorf("open: %w", err)), "%v", err)
 	}
 }

@@ -4,30 +4,11 @@ import (
 	"fmt"
 
 	"github.com/planktonml/plankton/memstats"
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
-// Releaser is a Kernel that holds memory beside the tensors: what it tells
-// Sample.Reserve.
-type Releaser interface {
-	// Release gives that memory up. It is called between samples, perhaps by
-	// another goroutine than Run, when memory is short.
-	Release()
-}
-
-// Reserve says that the kernel is about to hold n bytes in all beside the
-// tensors, from now on and beyond this sample. They count as the pipeline's
-// memory, and under Options.MemoryBudget Reserve waits until they fit. Its error is
-// to be returned from Run; nothing may be allocated then. More than the machine has is
-// an error as well. Kernels that reserve
-// anything must be Releasers.
-func (c *Sample) Reserve(n int64) error {
-	if c.worker == nil {
-		return nil
-	}
-	return c.worker.reserve(n)
-}
-
-func (w *worker) reserve(n int64) error {
+// Reserve implements Host.
+func (w *worker) Reserve(n int64) error {
 	s := &w.steps[w.at]
 	switch more := n - s.beside; {
 	case more > 0:
@@ -75,7 +56,7 @@ func (w *worker) release() {
 	}
 	for i := range w.steps {
 		if s := &w.steps[i]; s.beside > 0 {
-			if k, ok := s.kernel.(Releaser); ok {
+			if k, ok := s.kernel.(datum.Releaser); ok {
 				k.Release()
 			}
 			w.pool.Give(s.beside)
@@ -97,16 +78,15 @@ func (w *worker) reserved() (n int64) {
 
 // keep takes over what a sequence has delivered for the sample that gives up,
 // nil if the pipeline reads sources or the sample was not read yet.
-func (w *worker) keep() []Tensor {
+func (w *worker) keep() []cell {
 	for i := range w.steps[:w.at+1] {
 		s := &w.steps[i]
 		if s.kind != noControl || s.kernel != nil || w.p.readers[s.reader].Sequence == nil {
 			continue
 		}
-		kept := make([]Tensor, len(s.out))
-		for j, t := range s.out {
-			kept[j] = *t
-			t.buf = memstats.Buffer{}
+		kept := make([]cell, len(s.made))
+		for j, v := range s.made {
+			kept[j].move(&w.tensors[v])
 		}
 		return kept
 	}
@@ -114,14 +94,11 @@ func (w *worker) keep() []Tensor {
 }
 
 // restore makes what was kept the results of a reader again.
-func (w *worker) restore(out []*Tensor) {
-	for j, t := range out {
-		if t.row == nil {
+func (w *worker) restore(s *step) {
+	for j, v := range s.made {
+		if t := &w.tensors[v]; !t.Fill() { // a row has what the first attempt has left
 			t.buf.Free()
-			*t = w.kept[j]
-			t.pool = w.pool
-		} else {
-			t.data, t.written = t.row, true // where the first attempt has left it
+			t.move(&w.kept[j])
 		}
 	}
 	w.kept = nil
@@ -133,7 +110,7 @@ func (b *Batch) freeRow(row int) (any bool) {
 	for i := range b.outs {
 		if r := b.outs[i].ragged; r != nil && r[row].buf.Reserved() > 0 {
 			r[row].buf.Free()
-			r[row].data = nil
+			r[row].Clear()
 			any = true
 		}
 	}
@@ -160,7 +137,7 @@ func (b *Batch) trim() {
 			continue
 		}
 		for row := range o.ragged {
-			o.top = max(o.top, len(o.ragged[row].data))
+			o.top = max(o.top, len(o.ragged[row].Shown()))
 			o.ragged[row].taken = false
 		}
 		if o.uses++; o.uses < shrinkEvery {
@@ -184,7 +161,7 @@ func (b *Batch) poison() {
 			memstats.Poison(b.outs[i].dense)
 		}
 		for row := range b.outs[i].ragged {
-			memstats.Poison(b.outs[i].ragged[row].data)
+			memstats.Poison(b.outs[i].ragged[row].Shown())
 		}
 	}
 }

@@ -89,8 +89,8 @@ func (u *memoryUse) note(w *worker) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for i := range w.tensors {
-		if t := &w.tensors[i]; t.row == nil {
-			u.values[i].see(int64(len(t.data)), int64(t.buf.Reserved()))
+		if t := &w.tensors[i]; t.Row() == nil {
+			u.values[i].see(int64(len(t.Shown())), int64(t.buf.Reserved()))
 		}
 	}
 	for i := range w.steps {
@@ -131,7 +131,7 @@ func (u *memoryUse) noteRagged(b *Batch) {
 		v := &u.values[b.p.outputs[i].value]
 		v.real, v.reserved = 0, 0
 		for row := range o.ragged {
-			real, reserved := int64(len(o.ragged[row].data)), int64(o.ragged[row].buf.Reserved())
+			real, reserved := int64(len(o.ragged[row].Shown())), int64(o.ragged[row].buf.Reserved())
 			v.real += real
 			v.reserved += reserved
 			v.maxReal, v.maxReserved = max(v.maxReal, real), max(v.maxReserved, reserved)

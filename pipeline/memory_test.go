@@ -11,14 +11,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/planktonml/plankton/memstats"
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 // grown makes uint8 results of sizes that differ from sample to sample.
 func grown(g *Graph, name string, v Value, size func(i int64) int) Value {
 	return g.Add(Op{
-		Name: name, Inputs: []Value{v}, Outputs: []Spec{{DType: Uint8, Shape: []int{-1}}},
-		New: func() (Kernel, error) {
-			return KernelFunc(func(s *Sample, _, out []*Tensor) error {
+		Name: name, Inputs: []Value{v}, Outputs: []datum.Spec{{DType: datum.Uint8, Shape: []int{-1}}},
+		New: func() (datum.Kernel, error) {
+			return datum.KernelFunc(func(s *datum.Sample, _, out []*datum.Tensor) error {
 				_, err := out[0].Resize(size(s.Index()))
 				return err
 			}), nil
@@ -201,9 +202,9 @@ func TestABatchAfterItsRelease(t *testing.T) {
 func TestAnOutputWithoutElements(t *testing.T) {
 	p, err := New(Options{BatchSize: 2, MemoryBudget: 1000}, func(g *Graph) {
 		g.Output("nothing", g.Add(Op{
-			Name: "nothing", Inputs: g.Read(ReaderOptions{}, numbers{n: 3}), Outputs: []Spec{{DType: Uint8, Shape: []int{0, 3}}},
-			New: func() (Kernel, error) {
-				return KernelFunc(func(_ *Sample, _, out []*Tensor) error {
+			Name: "nothing", Inputs: g.Read(ReaderOptions{}, numbers{n: 3}), Outputs: []datum.Spec{{DType: datum.Uint8, Shape: []int{0, 3}}},
+			New: func() (datum.Kernel, error) {
+				return datum.KernelFunc(func(_ *datum.Sample, _, out []*datum.Tensor) error {
 					_, err := out[0].Resize(0, 3)
 					return err
 				}), nil

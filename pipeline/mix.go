@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/shard"
 )
 
@@ -82,7 +83,7 @@ type mixing struct {
 }
 
 // addSource adds a source to the mix that is being defined.
-func (g *Graph) addSource(o ReaderOptions, src Source) []Value {
+func (g *Graph) addSource(o ReaderOptions, src datum.Source) []Value {
 	m := g.mixing
 	outputs := src.Outputs()
 	all := m.Source.(*mixSource)
@@ -137,10 +138,10 @@ func (r *Reader) PlanConfig(batch int, seed uint64) shard.Config {
 
 // mixSource is the data set of a mix: its sources, one after the other.
 type mixSource struct {
-	sources     []Source
-	prefetchers []Prefetcher // of the sources, nil where one is none
-	touchers    []Toucher    // likewise
-	starts      []int64      // where the sources begin
+	sources     []datum.Source
+	prefetchers []datum.Prefetcher // of the sources, nil where one is none
+	touchers    []datum.Toucher    // likewise
+	starts      []int64            // where the sources begin
 	n           int64
 
 	wholes []int64 // where they begin without their Splits
@@ -148,7 +149,7 @@ type mixSource struct {
 }
 
 // agree reports in what a further source differs from the first one.
-func (m *mixSource) agree(src Source) error {
+func (m *mixSource) agree(src datum.Source) error {
 	if m.n == 0 {
 		return nil
 	}
@@ -167,9 +168,9 @@ func (m *mixSource) agree(src Source) error {
 	return nil
 }
 
-func (m *mixSource) add(src Source) {
-	prefetcher, _ := src.(Prefetcher)
-	toucher, _ := src.(Toucher)
+func (m *mixSource) add(src datum.Source) {
+	prefetcher, _ := src.(datum.Prefetcher)
+	toucher, _ := src.(datum.Toucher)
 	m.sources, m.starts = append(m.sources, src), append(m.starts, m.n)
 	m.prefetchers, m.touchers = append(m.prefetchers, prefetcher), append(m.touchers, toucher)
 	m.n += src.Len()
@@ -193,20 +194,20 @@ func (m *mixSource) at(index int64) (source int, sample int64) {
 	return i, index - m.starts[i]
 }
 
-func (m *mixSource) Len() int64      { return m.n }
-func (m *mixSource) Outputs() []Spec { return m.sources[0].Outputs() }
+func (m *mixSource) Len() int64            { return m.n }
+func (m *mixSource) Outputs() []datum.Spec { return m.sources[0].Outputs() }
 
-func (m *mixSource) Meta() Meta {
-	all := Meta{Classes: m.sources[0].Meta().Classes}
+func (m *mixSource) Meta() datum.Meta {
+	all := datum.Meta{Classes: m.sources[0].Meta().Classes}
 	for _, s := range m.sources {
 		for _, x := range [...]uint64{uint64(s.Len()), s.Meta().Fingerprint} {
-			all.Fingerprint = mix(all.Fingerprint ^ x + golden)
+			all.Fingerprint = fold(all.Fingerprint, x)
 		}
 	}
 	return all
 }
 
-func (m *mixSource) Read(ctx context.Context, index int64, out []*Tensor) error {
+func (m *mixSource) Read(ctx context.Context, index int64, out []*datum.Tensor) error {
 	i, index := m.at(index)
 	return m.sources[i].Read(ctx, index, out)
 }

@@ -8,18 +8,19 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/shard"
 )
 
 // labelled is numbers that can fall short of being mixed.
 type labelled struct {
 	numbers
-	outputs []Spec
-	meta    Meta
+	outputs []datum.Spec
+	meta    datum.Meta
 }
 
-func (s labelled) Outputs() []Spec { return s.outputs }
-func (s labelled) Meta() Meta      { return s.meta }
+func (s labelled) Outputs() []datum.Spec { return s.outputs }
+func (s labelled) Meta() datum.Meta      { return s.meta }
 
 // mixed defines a mix of sources of whole numbers whose sizes are given.
 func mixed(g *Graph, o ReaderOptions, m Mix, sizes ...int64) (v Value) {
@@ -35,9 +36,9 @@ func mixed(g *Graph, o ReaderOptions, m Mix, sizes ...int64) (v Value) {
 func random(g *Graph) Value {
 	r := g.NewRandom()
 	return g.Add(Op{
-		Name: "random", Outputs: []Spec{{DType: Int64, Shape: []int{3}}},
-		New: func() (Kernel, error) {
-			return KernelFunc(func(c *Sample, _, out []*Tensor) error {
+		Name: "random", Outputs: []datum.Spec{{DType: datum.Int64, Shape: []int{3}}},
+		New: func() (datum.Kernel, error) {
+			return datum.KernelFunc(func(c *datum.Sample, _, out []*datum.Tensor) error {
 				if _, err := out[0].Resize(3); err != nil {
 					return err
 				}
@@ -135,10 +136,10 @@ func TestAMixPassesHintsOn(t *testing.T) {
 	})
 	require.NoError(t, err)
 	src := p.Readers()[0].Source
-	require.Equal(t, 7, src.(Prefetcher).ReadAhead())
+	require.Equal(t, 7, src.(datum.Prefetcher).ReadAhead())
 	for i := range src.Len() {
-		src.(Prefetcher).Prefetch(t.Context(), i)
-		src.(Toucher).Touch(i)
+		src.(datum.Prefetcher).Prefetch(t.Context(), i)
+		src.(datum.Toucher).Touch(i)
 	}
 	require.Equal(t, []int64{0, 1, 2}, disk.asked)
 	require.Equal(t, []int64{0, 1, 2, 3}, other.asked)
@@ -152,7 +153,7 @@ func TestAMixHasTheFingerprintOfItsSources(t *testing.T) {
 			weights := slices.Repeat([]int64{1}, len(fingerprints))
 			g.Mix(ReaderOptions{}, Mix{Weights: weights}, func() {
 				for _, f := range fingerprints {
-					meta := Meta{Classes: []string{"a", "b"}, Fingerprint: f}
+					meta := datum.Meta{Classes: []string{"a", "b"}, Fingerprint: f}
 					g.Output(fmt.Sprint(f), g.Read(ReaderOptions{}, labelled{numbers{n: 4}, numbers{}.Outputs(), meta})[0])
 				}
 			})
@@ -169,10 +170,10 @@ func TestAMixHasTheFingerprintOfItsSources(t *testing.T) {
 
 func TestMixRefusals(t *testing.T) {
 	plain := numbers{}.Outputs()
-	source := func(outputs []Spec, classes ...string) labelled {
-		return labelled{numbers{n: 4}, outputs, Meta{Classes: classes}}
+	source := func(outputs []datum.Spec, classes ...string) labelled {
+		return labelled{numbers{n: 4}, outputs, datum.Meta{Classes: classes}}
 	}
-	of := func(sources ...Source) func(*Graph) {
+	of := func(sources ...datum.Source) func(*Graph) {
 		return func(g *Graph) {
 			for _, s := range sources {
 				g.Read(ReaderOptions{}, s)
@@ -206,11 +207,11 @@ func TestMixRefusals(t *testing.T) {
 			want:   "reader: source 1: it has 2 outputs, source 0 has 1",
 		},
 		{
-			define: of(source(plain), source([]Spec{{DType: Int32, Shape: []int{2}}})),
+			define: of(source(plain), source([]datum.Spec{{DType: datum.Int32, Shape: []int{2}}})),
 			want:   "reader: source 1: output 0 is int32 2 (0 classes), that of source 0 is int32 scalar (0 classes); all sources must have the same",
 		},
 		{
-			define: of(source(plain), source([]Spec{{DType: Int32, Classes: 3}})),
+			define: of(source(plain), source([]datum.Spec{{DType: datum.Int32, Classes: 3}})),
 			want:   "reader: source 1: output 0 is int32 scalar (3 classes), that of source 0 is int32 scalar (0 classes); all sources must have the same",
 		},
 		{

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 // A panic names the line of the program that panicked, or that called what did: not
@@ -48,7 +50,7 @@ func TestAPanicNamesTheProgramsLine(t *testing.T) {
 			})
 		},
 		"this module": func() {
-			x := &Tensor{dtype: Uint8}
+			x := new(datum.Tensor)
 			here()
 			x.Float32s()
 		},

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/planktonml/plankton/memstats"
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 // Pipeline is a compiled pipeline. It has one owner at a time, a loader.
@@ -176,10 +177,10 @@ func (p *Pipeline) Outputs() []string {
 
 // Spec says what is known of the samples of an output; false if there is none
 // of that name.
-func (p *Pipeline) Spec(name string) (Spec, bool) {
+func (p *Pipeline) Spec(name string) (datum.Spec, bool) {
 	i := p.output(name)
 	if i < 0 {
-		return Spec{}, false
+		return datum.Spec{}, false
 	}
 	return p.outputs[i].spec, true
 }

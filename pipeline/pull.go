@@ -1,5 +1,7 @@
 package pipeline
 
+import "github.com/planktonml/plankton/pipeline/datum"
+
 // pull ranges over a sequence in a goroutine of its own, one step at a time.
 // iter.Pull2 would do the same without the channels, but its coroutine must not
 // be resumed by goroutines that are locked to different threads, as the workers
@@ -12,18 +14,18 @@ type pull struct {
 
 // pulled is one step.
 type pulled struct {
-	fill func([]*Tensor) error
+	fill func([]*datum.Tensor) error
 	err  error
 	ok   bool // there was one
 }
 
-func newPull(s Sequence) *pull {
+func newPull(s datum.Sequence) *pull {
 	p := &pull{ask: make(chan struct{}), got: make(chan pulled)}
 	go p.run(s)
 	return p
 }
 
-func (p *pull) run(s Sequence) {
+func (p *pull) run(s datum.Sequence) {
 	defer close(p.got)
 	if _, ok := <-p.ask; !ok {
 		return

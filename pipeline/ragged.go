@@ -14,7 +14,7 @@ const smallWaste = 32 << 10
 // choose has the next request of t choose its memory for a row of a ragged output:
 // of the rows that are free, or, under a memory budget, where every byte counts, by
 // the size of the sample.
-func (w *worker) choose(t *Tensor, o *batchOutput) {
+func (w *worker) choose(t *cell, o *batchOutput) {
 	if w.gate != nil {
 		t.fit = true
 	} else {
@@ -49,18 +49,16 @@ func fitsBetter(a, b, n int) bool {
 
 // deliver hands the sample in t over to a row, in exchange for the memory that the
 // row still has.
-func (o *batchOutput) deliver(row int, t *Tensor) {
+func (o *batchOutput) deliver(row int, t *cell) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	r := &o.ragged[row]
-	keep, pool := r.buf, r.pool
-	*r = *t
-	r.pool, r.free, r.taken = pool, nil, true
-	t.buf, t.data = keep, nil
+	r.move(t)
+	r.taken = true
 }
 
 // take keeps the memory of a row from being exchanged by others.
-func (o *batchOutput) take(row int) *Tensor {
+func (o *batchOutput) take(row int) *cell {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.ragged[row].taken = true

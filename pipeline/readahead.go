@@ -6,28 +6,9 @@ import (
 	"math"
 	"sync"
 	"sync/atomic"
-)
 
-// Prefetcher is a Source that can bring samples nearer before they are read, such
-// as from a disk into the page cache.
-//
-// While workers make batches, goroutines beside them call Prefetch for what the
-// workers are about to read: for every valid row at most once, roughly in the
-// order of the rows. Where samples turn out to be at hand already, they look at one in 32
-// until one is not.
-type Prefetcher interface {
-	Source
-	// Prefetch begins to fetch a sample and reports whether there was need for it.
-	// It may block, and should return when ctx ends, which the end of a run waits
-	// for. It is called by several goroutines at once. An error is Read's to return;
-	// a panic fails the sample that it was called for, unless that has been read by then.
-	Prefetch(ctx context.Context, index int64) (fetched bool)
-	// ReadAhead returns how many samples ahead of the workers Prefetch is to be
-	// called, as far as they belong to batches that are being made: at most
-	// PrefetchDepth + 1 of them. One goroutine is there for every 32. Below 1 there
-	// is none.
-	ReadAhead() int
-}
+	"github.com/planktonml/plankton/pipeline/datum"
+)
 
 const (
 	aheadPerGoroutine = 32
@@ -38,7 +19,7 @@ const (
 // readAhead calls the Prefetch of one reader's source. Rows are counted over
 // batches, from the beginning of the run.
 type readAhead struct {
-	src    Prefetcher
+	src    datum.Prefetcher
 	reader int
 	rows   int64 // of a batch
 	ahead  int64
@@ -66,7 +47,7 @@ type readAhead struct {
 // newReadAheads returns one for every reader that wants it.
 func newReadAheads(p *Pipeline) (aheads []*readAhead) {
 	for i, r := range p.readers {
-		src, ok := r.Source.(Prefetcher)
+		src, ok := r.Source.(datum.Prefetcher)
 		if !ok || src.ReadAhead() < 1 {
 			continue
 		}

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 // slowDisk is a Prefetcher whose samples take a while to come, as many at a time
@@ -54,7 +56,7 @@ func (d *slowDisk) request(index int64) time.Time {
 	return d.comes[index]
 }
 
-func (d *slowDisk) Read(ctx context.Context, index int64, out []*Tensor) error {
+func (d *slowDisk) Read(ctx context.Context, index int64, out []*datum.Tensor) error {
 	d.mu.Lock()
 	comes := d.request(index)
 	d.mu.Unlock()
@@ -66,7 +68,7 @@ func (d *slowDisk) Read(ctx context.Context, index int64, out []*Tensor) error {
 // work is what an operator takes for a sample.
 const work = time.Millisecond
 
-func diskPipeline(t *testing.T, o Options, d Source) *Pipeline {
+func diskPipeline(t *testing.T, o Options, d datum.Source) *Pipeline {
 	t.Helper()
 	p, err := New(o, func(g *Graph) {
 		v := g.Read(ReaderOptions{}, d)[0]
@@ -202,7 +204,7 @@ func (p *panicky) Prefetch(_ context.Context, index int64) bool {
 	return true
 }
 
-func (p *panicky) Read(ctx context.Context, index int64, out []*Tensor) error {
+func (p *panicky) Read(ctx context.Context, index int64, out []*datum.Tensor) error {
 	time.Sleep(time.Second)
 	return p.numbers.Read(ctx, index, out)
 }

@@ -5,6 +5,7 @@ import (
 	"hash/maphash"
 
 	"github.com/planktonml/plankton/memstats"
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 // Inputs are shared: other operators read them, they may be rows of the batch, and
@@ -33,29 +34,29 @@ func (w *worker) apply(s *step) error {
 	}
 	before := make([]uint64, len(s.in))
 	for i, t := range s.in {
-		before[i] = t.sum()
+		before[i] = sumOf(t)
 	}
 	if err := s.kernel.Run(&w.sample, s.in, s.out); err != nil {
 		return err
 	}
 	for i, t := range s.in {
-		if t.sum() != before[i] {
+		if sumOf(t) != before[i] {
 			return &WroteInputError{Input: i}
 		}
 	}
 	return nil
 }
 
-// sum returns a hash of all that an operator reads of t.
-func (t *Tensor) sum() uint64 {
+// sumOf returns a hash of all that an operator reads of t.
+func sumOf(t *datum.Tensor) uint64 {
 	var h maphash.Hash
 	h.SetSeed(sumSeed)
-	maphash.WriteComparable(&h, t.dtype)
-	maphash.WriteComparable(&h, t.layout)
+	maphash.WriteComparable(&h, t.DType())
+	maphash.WriteComparable(&h, t.Layout())
 	for _, d := range t.Shape() {
 		maphash.WriteComparable(&h, d)
 	}
-	_, _ = h.Write(t.data) // which never fails
+	_, _ = h.Write(t.Shown()) // which never fails
 	return h.Sum64()
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/pipeline/readers"
 )
 
@@ -35,7 +36,7 @@ func ExamplePipeline_Run() {
 // The program's own data go in by FeedInput, run by run.
 func ExamplePipeline_FeedInput() {
 	p, err := pipeline.New(pipeline.Options{BatchSize: 2}, func(g *pipeline.Graph) {
-		g.Output("x", g.Input("in", pipeline.Spec{DType: pipeline.Float32, Shape: []int{3}})[0])
+		g.Output("x", g.Input("in", datum.Spec{DType: datum.Float32, Shape: []int{3}})[0])
 	})
 	if err != nil {
 		fmt.Println(err)
@@ -43,7 +44,7 @@ func ExamplePipeline_FeedInput() {
 	}
 	defer p.Close()
 	ctx := context.Background()
-	err = p.FeedInput("in", 2, func(row int, out []*pipeline.Tensor) error {
+	err = p.FeedInput("in", 2, func(row int, out []*datum.Tensor) error {
 		_, err := out[0].Resize(3)
 		copy(out[0].Float32s(), []float32{float32(row), 0.5, 1})
 		return err

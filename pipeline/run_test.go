@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 // bareOne returns a pipeline of the numbers 0 … n-1.
@@ -185,7 +187,7 @@ func TestABadSampleDoesNotEndARun(t *testing.T) {
 
 func TestFeedInput(t *testing.T) {
 	define := func(g *Graph) {
-		v := g.Input("data", Spec{DType: Float32, Shape: []int{2}}, Spec{DType: Int32})
+		v := g.Input("data", datum.Spec{DType: datum.Float32, Shape: []int{2}}, datum.Spec{DType: datum.Int32})
 		g.Output("x", v[0])
 		g.Output("y", v[1])
 	}
@@ -193,7 +195,7 @@ func TestFeedInput(t *testing.T) {
 	require.NoError(t, err)
 	defer p.Close()
 	feed := func(p *Pipeline, rows int, first int32) error {
-		return p.FeedInput("data", rows, func(row int, out []*Tensor) error {
+		return p.FeedInput("data", rows, func(row int, out []*datum.Tensor) error {
 			if _, err := out[0].Resize(2); err != nil {
 				return err
 			}
@@ -226,10 +228,10 @@ func TestFeedInput(t *testing.T) {
 	require.ErrorContains(t, p.FeedInput("label", 1, nil), `there is no reader "label"`)
 	require.ErrorContains(t, p.FeedInput("data", 4, nil), `4 rows for input "data"; 1 … 3 make a batch`)
 	broken := errors.New("no more data")
-	require.ErrorIs(t, p.FeedInput("data", 1, func(int, []*Tensor) error { return broken }), broken)
-	require.ErrorContains(t, p.FeedInput("data", 1, func(int, []*Tensor) error { return nil }), "output 0 was not written; call Resize and fill it")
-	var shape *ShapeError
-	require.ErrorAs(t, p.FeedInput("data", 1, func(_ int, out []*Tensor) error { _, err := out[0].Resize(5); return err }), &shape)
+	require.ErrorIs(t, p.FeedInput("data", 1, func(int, []*datum.Tensor) error { return broken }), broken)
+	require.ErrorContains(t, p.FeedInput("data", 1, func(int, []*datum.Tensor) error { return nil }), "output 0 was not written; call Resize and fill it")
+	var shape *datum.ShapeError
+	require.ErrorAs(t, p.FeedInput("data", 1, func(_ int, out []*datum.Tensor) error { _, err := out[0].Resize(5); return err }), &shape)
 	require.ErrorContains(t, bareOne(t, Options{BatchSize: 1}, 1).FeedInput("", 1, nil), "has a source of its own")
 
 	p2, err := New(Options{BatchSize: 3}, define)

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 // A slow sample fails by itself, under every policy, whether it is the reader that is
@@ -50,7 +52,7 @@ func TestSampleTimeout(t *testing.T) {
 					p, err := New(Options{BatchSize: 4, Workers: 2, OnError: policy, SampleTimeout: limit}, func(g *Graph) {
 						v := g.Read(ReaderOptions{}, src)[0]
 						if c.op == "slow" {
-							v = passOn(g, "slow", v, func(s *Sample) error {
+							v = passOn(g, "slow", v, func(s *datum.Sample) error {
 								if s.Index() == 2 {
 									return c.slow(s.Context())
 								}
@@ -93,11 +95,11 @@ func TestSampleTimeout(t *testing.T) {
 }
 
 // passOn is an operator that calls f and hands an int32 scalar on.
-func passOn(g *Graph, name string, v Value, f func(*Sample) error) Value {
+func passOn(g *Graph, name string, v Value, f func(*datum.Sample) error) Value {
 	return g.Add(Op{
-		Name: name, Inputs: []Value{v}, Outputs: []Spec{{DType: Int32}},
-		New: func() (Kernel, error) {
-			return KernelFunc(func(s *Sample, in, out []*Tensor) error {
+		Name: name, Inputs: []Value{v}, Outputs: []datum.Spec{{DType: datum.Int32}},
+		New: func() (datum.Kernel, error) {
+			return datum.KernelFunc(func(s *datum.Sample, in, out []*datum.Tensor) error {
 				if err := f(s); err != nil {
 					return err
 				}
@@ -113,7 +115,7 @@ func TestSampleTimeoutIsPerSample(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, err := New(Options{BatchSize: 4, Workers: 1, SampleTimeout: 5 * time.Millisecond}, func(g *Graph) {
 			v := g.Read(ReaderOptions{}, numbers{n: 100})[0]
-			g.Output("square", square(g, passOn(g, "work", v, func(s *Sample) error {
+			g.Output("square", square(g, passOn(g, "work", v, func(s *datum.Sample) error {
 				select {
 				case <-s.Context().Done():
 					return context.Cause(s.Context())
@@ -159,8 +161,8 @@ func TestSampleTimeoutDoesNotCountWaiting(t *testing.T) {
 			// Two samples of 600 bytes do not fit, so one waits while the other sleeps.
 			p, err := New(Options{BatchSize: 2, Workers: 2, MemoryBudget: 2_400, SampleTimeout: 150 * time.Millisecond}, func(g *Graph) {
 				v := g.Read(ReaderOptions{}, numbers{n: 8})[0]
-				big := g.Add(Op{Name: "big", Inputs: []Value{v}, Outputs: []Spec{{DType: Uint8, Shape: []int{-1}}}, New: func() (Kernel, error) {
-					return KernelFunc(func(_ *Sample, _, out []*Tensor) error {
+				big := g.Add(Op{Name: "big", Inputs: []Value{v}, Outputs: []datum.Spec{{DType: datum.Uint8, Shape: []int{-1}}}, New: func() (datum.Kernel, error) {
+					return datum.KernelFunc(func(_ *datum.Sample, _, out []*datum.Tensor) error {
 						_, err := out[0].Resize(600)
 						time.Sleep(100 * time.Millisecond)
 						return err
@@ -179,8 +181,8 @@ func TestSampleTimeoutDoesNotCountWaiting(t *testing.T) {
 	})
 }
 
-func slowly(seq iter.Seq2[func([]*Tensor) error, error], d time.Duration) iter.Seq2[func([]*Tensor) error, error] {
-	return func(yield func(func([]*Tensor) error, error) bool) {
+func slowly(seq iter.Seq2[func([]*datum.Tensor) error, error], d time.Duration) iter.Seq2[func([]*datum.Tensor) error, error] {
+	return func(yield func(func([]*datum.Tensor) error, error) bool) {
 		for fill, err := range seq {
 			time.Sleep(d)
 			if !yield(fill, err) {

@@ -70,7 +70,7 @@ func (p *Pipeline) newSlab(of part, use *memoryUse) (*slab, error) {
 			s.dense[i] = s.dense[p.alias(i)]
 			continue
 		}
-		n := p.opt.BatchSize * out.spec.rowBytes()
+		n := p.opt.BatchSize * out.spec.Bytes()
 		if n == 0 {
 			s.dense[i] = []byte{}
 			continue
@@ -83,7 +83,7 @@ func (p *Pipeline) newSlab(of part, use *memoryUse) (*slab, error) {
 		}
 		s.held = append(s.held, held{pool, mem})
 		s.dense[i] = mem[:n:n]
-		use.noteDense(out.value, out.spec.rowBytes(), n, p.alias(i) == i)
+		use.noteDense(out.value, out.spec.Bytes(), n, p.alias(i) == i)
 	}
 	return s, nil
 }
@@ -175,7 +175,7 @@ func (p *Pipeline) denseBytesOf(output int) int64 {
 	if !o.spec.Dense() || !p.ownsMemory(output) {
 		return 0
 	}
-	return mulCapped(mulCapped(int64(p.slabCount(p.partOf(output))), int64(p.opt.BatchSize)), int64(o.spec.rowBytes()))
+	return mulCapped(mulCapped(int64(p.slabCount(p.partOf(output))), int64(p.opt.BatchSize)), int64(o.spec.Bytes()))
 }
 
 // checkBudgets refuses a budget that the dense outputs do not fit into, naming the

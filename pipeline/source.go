@@ -1,52 +1,11 @@
 package pipeline
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"iter"
+
+	"github.com/planktonml/plankton/pipeline/datum"
 )
-
-// Source is a data set that can be read in any order.
-//
-// Read must be safe for concurrent use and must return soon after ctx ends. A Source
-// that can do something for a sample before it is read is a Prefetcher or a Toucher
-// as well.
-type Source interface {
-	// Len returns the number of samples; at least 1.
-	Len() int64
-	// Outputs says what Read delivers.
-	Outputs() []Spec
-	// Meta describes the data set.
-	Meta() Meta
-	// Read puts sample index, 0 ≤ index < Len, into out: one tensor per
-	// output, of the type and shape that were declared. One that it does not write
-	// fails the sample with a *NotWrittenError, as in Kernel.Run.
-	Read(ctx context.Context, index int64, out []*Tensor) error
-	// Describe names a sample for error messages: a path, where there is one.
-	Describe(index int64) string
-}
-
-// Sequence is a data set that can only be read from its beginning, such as a
-// stream. It has no length, so it cannot be shuffled, cut into shards or
-// resumed.
-type Sequence interface {
-	Outputs() []Spec
-	Meta() Meta
-	// Samples returns an iterator over one epoch. Each yielded function puts
-	// its sample into out, as Source.Read does; it is called once, before the next one
-	// is asked for. An error ends the epoch.
-	Samples() iter.Seq2[func(out []*Tensor) error, error]
-	Describe(index int64) string
-}
-
-// Meta describes a data set.
-type Meta struct {
-	Classes []string // names of the classes, by label; nil where there are none
-	// Fingerprint changes when the data set does: when samples are added,
-	// removed or renamed.
-	Fingerprint uint64
-}
 
 // ReaderOptions says how a reader goes through its source. The names and
 // meanings are NVIDIA DALI's.
@@ -70,8 +29,8 @@ type ReaderOptions struct {
 // Reader is a reader of a pipeline.
 type Reader struct {
 	ReaderOptions
-	Source   Source   // nil for a sequence; of a mix, its sources one after the other
-	Sequence Sequence // nil for a source
+	Source   datum.Source   // nil for a sequence; of a mix, its sources one after the other
+	Sequence datum.Sequence // nil for a source
 
 	Mix     Mix       // of Graph.Mix
 	Sources []*Reader // what it mixes; nil for other readers
@@ -93,7 +52,7 @@ func (r *Reader) Len() int64 {
 }
 
 // Meta returns the metadata of the data set.
-func (r *Reader) Meta() Meta {
+func (r *Reader) Meta() datum.Meta {
 	if r.Source == nil {
 		return r.Sequence.Meta()
 	}
@@ -131,7 +90,7 @@ func (o *ReaderOptions) validate() error {
 
 // Read adds a reader of src to the pipeline and returns its outputs. Packages
 // with readers wrap it; call it with a Source of your own.
-func (g *Graph) Read(o ReaderOptions, src Source) []Value {
+func (g *Graph) Read(o ReaderOptions, src datum.Source) []Value {
 	outputs := src.Outputs()
 	if src.Len() < 1 {
 		o.setDefaults(len(g.readers))
@@ -152,7 +111,7 @@ func (g *Graph) Read(o ReaderOptions, src Source) []Value {
 
 // ReadSequence adds a reader of a sequence. Shards, shuffling and splitting need a
 // length and random access: asking for them is an error.
-func (g *Graph) ReadSequence(o ReaderOptions, seq Sequence) []Value {
+func (g *Graph) ReadSequence(o ReaderOptions, seq datum.Sequence) []Value {
 	if o.Shuffle || o.NumShards > 1 || o.StickToShard || o.PadLastBatch || o.Split != (Split{}) {
 		o.setDefaults(len(g.readers))
 		g.Fail(o.Name, fmt.Errorf("a sequence has no length: it cannot be shuffled, sharded, padded or split; use a Source with random access"))
@@ -165,7 +124,7 @@ func (g *Graph) ReadSequence(o ReaderOptions, seq Sequence) []Value {
 	return g.addReader(&Reader{ReaderOptions: o, Sequence: seq}, seq.Outputs())
 }
 
-func (g *Graph) addReader(r *Reader, outputs []Spec) []Value {
+func (g *Graph) addReader(r *Reader, outputs []datum.Spec) []Value {
 	r.setDefaults(len(g.readers))
 	if err := r.validate(); err != nil {
 		g.Fail(r.Name, err)

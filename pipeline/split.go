@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/shard"
 )
 
@@ -30,7 +31,7 @@ type Split struct {
 }
 
 // apply returns the source of a part of src.
-func (s Split) apply(src Source) (Source, error) {
+func (s Split) apply(src datum.Source) (datum.Source, error) {
 	n := src.Len()
 	switch {
 	case s == Split{}:
@@ -47,8 +48,8 @@ func (s Split) apply(src Source) (Source, error) {
 		return nil, fmt.Errorf("the data set has %d samples; at most %d can be split", n, int64(shard.MaxSamples))
 	}
 	p := &splitSource{Source: src, split: s, order: shard.NewPermutation(n, s.Seed)}
-	p.prefetcher, _ = src.(Prefetcher)
-	p.toucher, _ = src.(Toucher)
+	p.prefetcher, _ = src.(datum.Prefetcher)
+	p.toucher, _ = src.(datum.Toucher)
 	each, more := n/int64(s.Folds), n%int64(s.Folds)
 	p.first, p.held = int64(s.Fold)*each+min(int64(s.Fold), more), each
 	if int64(s.Fold) < more {
@@ -60,9 +61,9 @@ func (s Split) apply(src Source) (Source, error) {
 // splitSource is a part of a data set. The parts lie one after the other in a random
 // order of the whole.
 type splitSource struct {
-	Source
-	prefetcher Prefetcher // the source, if it is one
-	toucher    Toucher    // likewise
+	datum.Source
+	prefetcher datum.Prefetcher // the source, if it is one
+	toucher    datum.Toucher    // likewise
 
 	split       Split
 	order       shard.Permutation
@@ -89,19 +90,19 @@ func (p *splitSource) Len() int64 {
 	return p.order.Len() - p.held
 }
 
-func (p *splitSource) Meta() Meta {
+func (p *splitSource) Meta() datum.Meta {
 	m := p.Source.Meta()
 	kind := uint64(0)
 	if p.split.Holdout {
 		kind = 1
 	}
 	for _, x := range [...]uint64{uint64(p.split.Folds), uint64(p.split.Fold), kind, p.split.Seed} {
-		m.Fingerprint = mix(m.Fingerprint ^ x + golden)
+		m.Fingerprint = fold(m.Fingerprint, x)
 	}
 	return m
 }
 
-func (p *splitSource) Read(ctx context.Context, index int64, out []*Tensor) error {
+func (p *splitSource) Read(ctx context.Context, index int64, out []*datum.Tensor) error {
 	return p.Source.Read(ctx, p.whole(index), out)
 }
 
@@ -139,14 +140,14 @@ type partial interface {
 	wholeLen() int64         // the length of the whole
 }
 
-func wholeIndex(src Source, index int64) int64 {
+func wholeIndex(src datum.Source, index int64) int64 {
 	if p, ok := src.(partial); ok {
 		return p.whole(index)
 	}
 	return index
 }
 
-func wholeLen(src Source) int64 {
+func wholeLen(src datum.Source) int64 {
 	if p, ok := src.(partial); ok {
 		return p.wholeLen()
 	}

@@ -5,10 +5,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 // shown returns the samples of the whole that a source shows.
-func shown(t require.TestingT, src Source, s Split) []int64 {
+func shown(t require.TestingT, src datum.Source, s Split) []int64 {
 	part, err := s.apply(src)
 	require.NoError(t, err)
 	r := Reader{Source: part}
@@ -88,9 +90,9 @@ func TestSplitReadsItsSamples(t *testing.T) {
 	want := shown(t, d, s)
 	part, err := s.apply(d)
 	require.NoError(t, err)
-	require.Equal(t, 4, part.(Prefetcher).ReadAhead())
+	require.Equal(t, 4, part.(datum.Prefetcher).ReadAhead())
 	for i := range part.Len() {
-		part.(Prefetcher).Prefetch(t.Context(), i)
+		part.(datum.Prefetcher).Prefetch(t.Context(), i)
 	}
 	require.Equal(t, want, d.asked)
 
@@ -107,6 +109,6 @@ func TestSplitReadsItsSamples(t *testing.T) {
 	b.Release()
 	plain, err := s.apply(numbers{n: 20})
 	require.NoError(t, err)
-	require.Zero(t, plain.(Prefetcher).ReadAhead())
-	plain.(Toucher).Touch(0)
+	require.Zero(t, plain.(datum.Prefetcher).ReadAhead())
+	plain.(datum.Toucher).Touch(0)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/planktonml/plankton/internal/usage"
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 // origin is the time that now counts from.
@@ -118,13 +119,13 @@ func (r *recorder) waitedMemory(d int64) {
 }
 
 // done counts the step that has been run on a sample which is timed.
-func (r *recorder) done(out []*Tensor, err error) {
+func (r *recorder) done(out []*datum.Tensor, err error) {
 	t := now()
 	d := t - r.last
 	var bytes int64
 	if err == nil {
 		for _, o := range out {
-			bytes += int64(len(o.data))
+			bytes += int64(len(o.Shown()))
 		}
 	}
 	c := &r.ops[*r.at]

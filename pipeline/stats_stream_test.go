@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/planktonml/plankton/executor"
+	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/streams"
 	"github.com/planktonml/plankton/streams/streamtest"
 )
@@ -24,7 +25,7 @@ func napsBehind(t testing.TB, o Options, read, copying, kernel, host time.Durati
 		v := g.Read(ReaderOptions{Name: "files"}, src)[0]
 		add := func(name string, backend executor.Backend, d time.Duration) {
 			v = g.AddBatch(BatchOp{
-				Name: name, Inputs: []Value{v}, Outputs: []Spec{{DType: Int32}}, Backend: backend, Moves: backend == executor.Mixed,
+				Name: name, Inputs: []Value{v}, Outputs: []datum.Spec{{DType: datum.Int32}}, Backend: backend, Moves: backend == executor.Mixed,
 				New: func() (BatchKernel, error) {
 					return BatchKernelFunc(func(_ *streams.Context, in, out []BatchTensor) error {
 						time.Sleep(d)

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/streams"
 )
 
@@ -27,9 +28,9 @@ func naps(t testing.TB, o Options, read, operate time.Duration) *Pipeline {
 	p, err := New(o, func(g *Graph) {
 		v := g.Read(ReaderOptions{Name: "files"}, src)[0]
 		v = g.Add(Op{
-			Name: "decode", Inputs: []Value{v}, Outputs: []Spec{{DType: Int32}}, Expensive: true,
-			New: func() (Kernel, error) {
-				return KernelFunc(func(_ *Sample, in, out []*Tensor) error {
+			Name: "decode", Inputs: []Value{v}, Outputs: []datum.Spec{{DType: datum.Int32}}, Expensive: true,
+			New: func() (datum.Kernel, error) {
+				return datum.KernelFunc(func(_ *datum.Sample, in, out []*datum.Tensor) error {
 					time.Sleep(operate)
 					return out[0].CopyFrom(in[0])
 				}), nil
@@ -211,8 +212,8 @@ func TestWorkersOfASequenceWaitForTheirTurn(t *testing.T) {
 // slow takes a millisecond for each sample of a sequence.
 type slow struct{ count }
 
-func (s slow) Samples() iter.Seq2[func([]*Tensor) error, error] {
-	return func(yield func(func([]*Tensor) error, error) bool) {
+func (s slow) Samples() iter.Seq2[func([]*datum.Tensor) error, error] {
+	return func(yield func(func([]*datum.Tensor) error, error) bool) {
 		for fill, err := range s.count.Samples() {
 			time.Sleep(time.Millisecond)
 			if !yield(fill, err) {
@@ -236,11 +237,11 @@ func TestOperatorsForWholeBatchesAreCounted(t *testing.T) {
 	p, err := New(Options{BatchSize: 4}, func(g *Graph) {
 		v := g.Read(ReaderOptions{}, numbers{n: 8})[0]
 		g.Output("x", g.AddBatch(BatchOp{
-			Name: "halve", Inputs: []Value{v}, Outputs: []Spec{{DType: Float32}},
+			Name: "halve", Inputs: []Value{v}, Outputs: []datum.Spec{{DType: datum.Float32}},
 			New: func() (BatchKernel, error) {
 				return BatchKernelFunc(func(_ *streams.Context, in, out []BatchTensor) error {
-					for i, v := range View[int32](in[0].Data) {
-						View[float32](out[0].Data)[i] = float32(v) / 2
+					for i, v := range datum.View[int32](in[0].Data) {
+						datum.View[float32](out[0].Data)[i] = float32(v) / 2
 					}
 					return nil
 				}), nil
@@ -431,7 +432,9 @@ func BenchmarkRecord(b *testing.B) {
 		b.Run(fmt.Sprint("always-", always), func(b *testing.B) {
 			at := 0
 			r := &recorder{ops: make([]opCounts, 4), shown: make([]opCounts, 4), always: always, operators: []int{0, 1, 2, 3}, at: &at}
-			out := []*Tensor{{data: make([]byte, 8)}}
+			out := []*datum.Tensor{new(datum.Tensor)}
+			_, err := out[0].ResizeAs(datum.Uint8, 8)
+			require.NoError(b, err)
 			b.ReportAllocs()
 			for b.Loop() {
 				r.begin(nil, 0)

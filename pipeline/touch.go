@@ -1,24 +1,16 @@
 package pipeline
 
-// Toucher is a Source whose samples lie in memory. A worker calls Touch for a
-// sample that it, or another one, reads a few rows later: Touch asks the
-// processor for the sample's memory and does not wait for it, so that reading
-// samples in a random order does not wait for the memory each time. It is called
-// by several goroutines at once. A panic fails the sample that the worker is at.
-type Toucher interface {
-	Source
-	Touch(index int64)
-}
+import "github.com/planktonml/plankton/pipeline/datum"
 
 // touchAhead is how many rows ahead samples are touched: in about as many cheap
 // samples memory answers.
 const touchAhead = 4
 
 // touchers returns the sources that want it, by reader; nil for the others.
-func (p *Pipeline) touchers() []Toucher {
-	ts := make([]Toucher, len(p.readers))
+func (p *Pipeline) touchers() []datum.Toucher {
+	ts := make([]datum.Toucher, len(p.readers))
 	for i, r := range p.readers {
-		ts[i], _ = r.Source.(Toucher)
+		ts[i], _ = r.Source.(datum.Toucher)
 	}
 	return ts
 }

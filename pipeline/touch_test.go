@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 // nearby notes what is touched and read, in order.
@@ -24,7 +26,7 @@ func (s *nearby) Touch(index int64) {
 	s.early = append(s.early, index)
 }
 
-func (s *nearby) Read(ctx context.Context, index int64, out []*Tensor) error {
+func (s *nearby) Read(ctx context.Context, index int64, out []*datum.Tensor) error {
 	s.mu.Lock()
 	s.early = slices.DeleteFunc(s.early, func(i int64) bool { return i == index })
 	s.mu.Unlock()

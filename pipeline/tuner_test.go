@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 // tuned runs a pipeline of naps with Autotune for so long, and returns what the
@@ -128,9 +130,9 @@ func TestAutotuneLeavesResultsAsTheyAre(t *testing.T) {
 			v := g.Read(ReaderOptions{}, src)[0]
 			rnd := g.NewRandom()
 			g.Output("x", g.Add(Op{
-				Name: "noise", Inputs: []Value{v}, Outputs: []Spec{{DType: Float64}},
-				New: func() (Kernel, error) {
-					return KernelFunc(func(c *Sample, in, out []*Tensor) error {
+				Name: "noise", Inputs: []Value{v}, Outputs: []datum.Spec{{DType: datum.Float64}},
+				New: func() (datum.Kernel, error) {
+					return datum.KernelFunc(func(c *datum.Sample, in, out []*datum.Tensor) error {
 						_, err := out[0].Resize()
 						draw := rnd.At(c)
 						out[0].Float64s()[0] = float64(in[0].Int32s()[0]) + draw.Float64()

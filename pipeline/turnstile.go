@@ -3,6 +3,8 @@ package pipeline
 import (
 	"errors"
 	"sync"
+
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 // errEnd is what a sample of a sequence gets when the sequence is over.
@@ -11,7 +13,7 @@ var errEnd = errors.New("end of the sequence")
 // turnstile lets workers take the samples of a sequence in the order of the
 // rows that they are for.
 type turnstile struct {
-	seq Sequence
+	seq datum.Sequence
 
 	mu   sync.Mutex
 	cond sync.Cond
@@ -19,7 +21,7 @@ type turnstile struct {
 	pull *pull // nil before the first sample
 }
 
-func newTurnstile(s Sequence) *turnstile {
+func newTurnstile(s datum.Sequence) *turnstile {
 	t := &turnstile{seq: s}
 	t.cond.L = &t.mu
 	return t
@@ -27,7 +29,7 @@ func newTurnstile(s Sequence) *turnstile {
 
 // take waits for the turn of a row and fills out with the next sample; errEnd
 // when there is none. The recorder gets to know how long it waited.
-func (t *turnstile) take(row int64, out []*Tensor, rec *recorder) error {
+func (t *turnstile) take(row int64, out []*datum.Tensor, rec *recorder) error {
 	began := now()
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 func TestVerdictsOnPipelinesMadeToBeBound(t *testing.T) {
@@ -39,9 +41,9 @@ func TestVerdictOnMemory(t *testing.T) {
 	p, err := New(Options{BatchSize: 4, Workers: 4, PrefetchDepth: 1, MemoryBudget: need + need/2}, func(g *Graph) {
 		v := g.Read(ReaderOptions{Name: "files"}, numbers{n: 1 << 40})[0]
 		v = g.Add(Op{
-			Name: "decode", Inputs: []Value{v}, Outputs: []Spec{{DType: Uint8, Shape: []int{-1}}}, Expensive: true,
-			New: func() (Kernel, error) {
-				return KernelFunc(func(_ *Sample, in, out []*Tensor) error {
+			Name: "decode", Inputs: []Value{v}, Outputs: []datum.Spec{{DType: datum.Uint8, Shape: []int{-1}}}, Expensive: true,
+			New: func() (datum.Kernel, error) {
+				return datum.KernelFunc(func(_ *datum.Sample, in, out []*datum.Tensor) error {
 					if _, err := out[0].Resize(need); err != nil {
 						return err
 					}
@@ -51,9 +53,9 @@ func TestVerdictOnMemory(t *testing.T) {
 			},
 		})[0]
 		g.Output("x", g.Add(Op{
-			Name: "length", Inputs: []Value{v}, Outputs: []Spec{{DType: Int64}},
-			New: func() (Kernel, error) {
-				return KernelFunc(func(_ *Sample, in, out []*Tensor) error {
+			Name: "length", Inputs: []Value{v}, Outputs: []datum.Spec{{DType: datum.Int64}},
+			New: func() (datum.Kernel, error) {
+				return datum.KernelFunc(func(_ *datum.Sample, in, out []*datum.Tensor) error {
 					_, err := out[0].Resize()
 					out[0].Int64s()[0] = int64(in[0].Len())
 					return err
@@ -97,9 +99,9 @@ func TestAStepThatWorkersStretchIsNotTheLimit(t *testing.T) {
 	p, err := New(Options{BatchSize: 16, Workers: 2 * runtime.GOMAXPROCS(0)}, func(g *Graph) {
 		v := g.Read(ReaderOptions{}, numbers{n: 1 << 40})[0]
 		g.Output("x", g.Add(Op{
-			Name: "decode", Inputs: []Value{v}, Outputs: []Spec{{DType: Int32}}, Expensive: true,
-			New: func() (Kernel, error) {
-				return KernelFunc(func(_ *Sample, in, out []*Tensor) error {
+			Name: "decode", Inputs: []Value{v}, Outputs: []datum.Spec{{DType: datum.Int32}}, Expensive: true,
+			New: func() (datum.Kernel, error) {
+				return datum.KernelFunc(func(_ *datum.Sample, in, out []*datum.Tensor) error {
 					spin(500 * time.Microsecond)
 					return out[0].CopyFrom(in[0])
 				}), nil

@@ -34,14 +34,11 @@ type WarningEvent struct {
 	Row         int
 }
 
-// Warn says that there is something amiss with a sample which the kernel makes all the
-// same. If the sample becomes a row, [Stats.Warnings] counts and names it, and
-// [EventListener.Warned] is called; if an operator fails, its error alone counts.
-func (c *Sample) Warn(err error) {
-	if w := c.worker; w != nil {
-		w.warned = append(w.warned, warned{w.at, err})
-	}
-}
+// Warn implements Host.
+func (w *worker) Warn(err error) { w.warned = append(w.warned, warned{w.at, err}) }
+
+// WholeIndex implements Host.
+func (w *worker) WholeIndex(id int64) int64 { return w.p.readers[0].WholeIndex(id) }
 
 // warned is a warning of the sample at work.
 type warned struct {

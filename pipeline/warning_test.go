@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 // Warnings count for samples that become rows, whatever the number of workers; those of
@@ -27,9 +29,9 @@ func TestWarningsOfRowsAreCountedAndNamed(t *testing.T) {
 		}, func(g *Graph) {
 			vs := g.Read(ReaderOptions{}, numbers{n: n})
 			g.Output("out", g.Add(Op{
-				Name: "odd", Inputs: vs[:1], Outputs: []Spec{{DType: Int32, Shape: []int{1}}},
-				New: func() (Kernel, error) {
-					return KernelFunc(func(s *Sample, _, out []*Tensor) error {
+				Name: "odd", Inputs: vs[:1], Outputs: []datum.Spec{{DType: datum.Int32, Shape: []int{1}}},
+				New: func() (datum.Kernel, error) {
+					return datum.KernelFunc(func(s *datum.Sample, _, out []*datum.Tensor) error {
 						if s.Index()%3 == 0 {
 							s.Warn(fmt.Errorf("number %d is a multiple of 3", s.Index()))
 						}
@@ -72,6 +74,6 @@ func TestWarningsOfRowsAreCountedAndNamed(t *testing.T) {
 		require.NoError(t, WritePrometheus(&text, s))
 		require.Contains(t, text.String(), fmt.Sprintf("plankton_warnings_total{pipeline=\"0\"} %d\n", want))
 	}
-	new(Sample).Warn(errors.New("of no worker"))
+	new(datum.Sample).Warn(errors.New("of no worker"))
 	require.Equal(t, "no warnings", WarningStats{}.String())
 }

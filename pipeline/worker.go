@@ -4,55 +4,57 @@ import (
 	"context"
 
 	"github.com/planktonml/plankton/memstats"
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 // worker runs samples through the pipeline's operators, one at a time, in
 // scratch memory of its own.
 type worker struct {
 	p       *Pipeline
-	tensors []Tensor // by value
+	tensors []cell // by value
 	steps   []step
-	sample  Sample
+	sample  datum.Sample
 	at      int // the step at work, for errors
 	rec     *recorder
 	loops   []loopKey
 
 	aheads   []*readAhead
-	touchers []Toucher // by reader, nil where the source is none
+	touchers []datum.Toucher // by reader, nil where the source is none
 
 	pool *memstats.Pool
 	gate *gate      // nil without a memory budget
-	kept []Tensor   // what a sequence has delivered for this sample before, or nil
+	kept []cell     // what a sequence has delivered for this sample before, or nil
 	use  *memoryUse // nil without Options.EnableMemoryStats
 
-	warned   []warned // by the operators of the sample at work
-	warnings warnings // of all rows
-	limit *sampleLimit // nil without Options.SampleTimeout
-	retry retry
+	warned   []warned     // by the operators of the sample at work
+	warnings warnings     // of all rows
+	limit    *sampleLimit // nil without Options.SampleTimeout
+	retry    retry
 }
 
 type step struct {
-	kernel  Kernel // nil for a reader and for control
+	kernel  datum.Kernel // nil for a reader and for control
 	reader  int
-	in, out []*Tensor
+	in, out []*datum.Tensor
+	made    []int // the values that out are
 	kind    control
 	target  int
 	beside  int64 // bytes that the kernel holds beside tensors
 }
 
 func (p *Pipeline) newWorker(number int) (*worker, error) {
-	w := &worker{p: p, use: p.newMemoryUse(), tensors: make([]Tensor, len(p.values)), limit: newSampleLimit(p.opt.SampleTimeout)}
+	w := &worker{p: p, use: p.newMemoryUse(), tensors: make([]cell, len(p.values)), limit: newSampleLimit(p.opt.SampleTimeout)}
 	w.rec = newRecorder(p, number, &w.at)
 	for i := range w.tensors {
-		w.tensors[i].declare(&p.values[i].spec)
+		w.tensors[i].init(&p.values[i].spec, nil)
 	}
 	for _, n := range p.nodes {
-		s := step{reader: n.reader, kind: n.kind, target: n.target}
+		s := step{made: n.out, reader: n.reader, kind: n.kind, target: n.target}
 		for _, v := range n.in {
-			s.in = append(s.in, &w.tensors[v])
+			s.in = append(s.in, &w.tensors[v].Tensor)
 		}
 		for _, v := range n.out {
-			s.out = append(s.out, &w.tensors[v])
+			s.out = append(s.out, &w.tensors[v].Tensor)
 		}
 		if n.reader < 0 && n.kind == noControl {
 			k, err := n.op.New()
@@ -78,12 +80,12 @@ func (w *worker) run(ctx context.Context, b *Batch, row int, plan [][]int64, seq
 	if limited {
 		ctx = w.limit.begin(ctx)
 	}
-	w.sample = Sample{worker: w, ctx: ctx, epoch: epoch, id: id, key: sampleKey(p.opt.Seed, epoch, id)}
+	w.sample = datum.NewSample(ctx, w, p.opt.Seed, epoch, id)
 	for i := range p.outputs {
 		o := &p.outputs[i]
 		t := &w.tensors[o.value]
 		if b.outs[i].alias == i && b.outs[i].dense != nil && !p.batchMade(i) {
-			t.row = b.outs[i].row(row)
+			t.Bind(b.outs[i].row(row))
 		}
 		if b.outs[i].alias == i && b.outs[i].ragged != nil {
 			w.choose(t, &b.outs[i])
@@ -92,7 +94,7 @@ func (w *worker) run(ctx context.Context, b *Batch, row int, plan [][]int64, seq
 	w.at, w.retry.pause = 0, 0
 	defer func() {
 		if v := recover(); v != nil {
-			if err = refusal(w.steps[w.at].out); err == nil { // else it comes of the memory that was refused
+			if err = datum.Refusal(w.steps[w.at].out); err == nil { // else it comes of the memory that was refused
 				err = newPanicError(v)
 			}
 			if w.rec.timing {
@@ -115,17 +117,20 @@ func (w *worker) run(ctx context.Context, b *Batch, row int, plan [][]int64, seq
 				i = s.target - 1
 			}
 		} else {
-			begin(s.out)
+			datum.Begin(s.out)
+			if memstats.Invariants && w.kept == nil { // else the rows hold what was read
+				poisonRows(s.out)
+			}
 			switch {
 			case s.kernel != nil:
 				err = w.apply(s)
 			case seqs[s.reader] != nil:
-				err = w.next(seqs[s.reader], b.seq*int64(p.opt.BatchSize)+int64(row), s.out)
+				err = w.next(seqs[s.reader], b.seq*int64(p.opt.BatchSize)+int64(row), s)
 			default:
 				err = w.read(ctx, s, b.seq*int64(p.opt.BatchSize)+int64(row), plan[s.reader][row])
 			}
-			if err == nil && !written(s.out) {
-				err = unwritten(s.out)
+			if err == nil && !datum.Written(s.out) {
+				err = datum.Unwritten(s.out)
 			}
 		}
 		if err != nil || limited {
@@ -186,13 +191,13 @@ func (w *worker) read(ctx context.Context, s *step, row, index int64) error {
 }
 
 // next makes out the next sample of a sequence.
-func (w *worker) next(t *turnstile, row int64, out []*Tensor) error {
+func (w *worker) next(t *turnstile, row int64, s *step) error {
 	if w.kept != nil {
-		w.restore(out)
+		w.restore(s)
 		return nil
 	}
 	w.limit.pause() // neither the turn nor what the sequence waits for is the sample's work
-	err := t.take(row, out, w.rec)
+	err := t.take(row, s.out, w.rec)
 	if err == nil && w.gate != nil {
 		err = w.gate.a.admit(w)
 	}
@@ -202,7 +207,7 @@ func (w *worker) next(t *turnstile, row int64, out []*Tensor) error {
 
 // loopKey is what random numbers in a loop depend on.
 type loopKey struct {
-	outside   uint64 // the sample's key around the loop
+	outside   datum.Sample // around the loop
 	iteration uint64
 }
 
@@ -224,14 +229,14 @@ func (w *worker) control(s *step) (jump bool, err error) {
 		}
 		return s.target >= 0, nil
 	case enter:
-		w.loops = append(w.loops, loopKey{outside: w.sample.key})
+		w.loops = append(w.loops, loopKey{outside: w.sample})
 	case iterate:
 		l := &w.loops[len(w.loops)-1]
 		l.iteration++
-		w.sample.key = mix(l.outside ^ l.iteration*golden)
-		return false, w.sample.ctx.Err()
+		w.sample = l.outside.Within(l.iteration)
+		return false, w.sample.Context().Err()
 	case leave:
-		w.sample.key = w.loops[len(w.loops)-1].outside
+		w.sample = w.loops[len(w.loops)-1].outside
 		w.loops = w.loops[:len(w.loops)-1]
 	}
 	return false, nil
@@ -249,12 +254,12 @@ func (w *worker) deliver(b *Batch, row int) error {
 		case w.p.batchMade(i):
 		case o.alias != i:
 			if o.dense != nil {
-				copy(o.row(row), t.data)
-			} else if err := w.copyRow(o, row, t); err != nil {
+				copy(o.row(row), t.Shown())
+			} else if err := w.copyRow(o, row, &t.Tensor); err != nil {
 				return err
 			}
 		case o.dense == nil:
-			if err := t.own(); err != nil {
+			if err := t.Own(); err != nil {
 				return err
 			}
 			ragged = true
@@ -274,7 +279,7 @@ func (w *worker) deliver(b *Batch, row int) error {
 
 // copyRow makes a ragged row a copy of another one, in memory that the worker's
 // sample waits for.
-func (w *worker) copyRow(o *batchOutput, row int, from *Tensor) error {
+func (w *worker) copyRow(o *batchOutput, row int, from *datum.Tensor) error {
 	to := o.take(row)
 	pool := to.pool
 	to.pool = w.pool

@@ -13,15 +13,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/planktonml/plankton/memstats"
+	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/streams"
 )
 
 // jitter adds an operator of one int32 that is told what to do with its output.
-func jitter(g *Graph, spec Spec, v Value, run func(i int32, out *Tensor) error) Value {
+func jitter(g *Graph, spec datum.Spec, v Value, run func(i int32, out *datum.Tensor) error) Value {
 	return g.Add(Op{
-		Name: "jitter", Inputs: []Value{v}, Outputs: []Spec{spec},
-		New: func() (Kernel, error) {
-			return KernelFunc(func(_ *Sample, in, out []*Tensor) error { return run(in[0].Int32s()[0], out[0]) }), nil
+		Name: "jitter", Inputs: []Value{v}, Outputs: []datum.Spec{spec},
+		New: func() (datum.Kernel, error) {
+			return datum.KernelFunc(func(_ *datum.Sample, in, out []*datum.Tensor) error { return run(in[0].Int32s()[0], out[0]) }), nil
 		},
 	})[0]
 }
@@ -29,9 +30,9 @@ func jitter(g *Graph, spec Spec, v Value, run func(i int32, out *Tensor) error) 
 // through adds an operator that hands its input on.
 func through(g *Graph, v Value) Value {
 	return g.Add(Op{
-		Name: "through", Inputs: []Value{v}, Outputs: []Spec{v.Spec()},
-		New: func() (Kernel, error) {
-			return KernelFunc(func(_ *Sample, in, out []*Tensor) error { return out[0].CopyFrom(in[0]) }), nil
+		Name: "through", Inputs: []Value{v}, Outputs: []datum.Spec{v.Spec()},
+		New: func() (datum.Kernel, error) {
+			return datum.KernelFunc(func(_ *datum.Sample, in, out []*datum.Tensor) error { return out[0].CopyFrom(in[0]) }), nil
 		},
 	})[0]
 }
@@ -67,32 +68,32 @@ func rowsOf(t *testing.T, o Options, define func(g *Graph) Value) (good map[int6
 // right thing, and what comes of it.
 var forgetful = []struct {
 	name string
-	does func(out *Tensor) error
+	does func(out *datum.Tensor) error
 	want string // the error; "" where the sample is good
 }{
-	{"nothing", func(*Tensor) error { return nil }, "output 0 was not written; call Resize and fill it, or return an error"},
-	{"names the layout", func(out *Tensor) error { out.SetLayout(CHW); return nil }, "output 0 was not written; call Resize and fill it, or return an error"},
-	{"looks at the shape", func(out *Tensor) error { _, _ = out.Shape(), out.Len(); return nil }, "output 0 was not written; call Resize and fill it, or return an error"},
-	{"reads it", func(out *Tensor) error { _, err := out.Scalar(); return err }, "an output is read that was not written yet"},
-	{"copies it", func(out *Tensor) error { return out.CopyFrom(out) }, "an output is read that was not written yet"},
-	{"drops an error", func(out *Tensor) error { _, _ = out.Resize(3); return nil }, "output 0: shape [3], the output was declared "},
-	{"drops an error and panics", func(out *Tensor) error { mem, _ := out.Resize(3); mem[0] = 1; return nil }, "output 0: shape [3], the output was declared "},
-	{"drops an error and writes", func(out *Tensor) error { _, _ = out.Resize(3); out.Int32s()[0] = 1; return nil }, "output 0: shape [3], the output was declared "},
-	{"drops an error of a type", func(out *Tensor) error { _, _ = out.ResizeAs(Float32, 1, 1); return nil }, "output 0: float32 elements, the output was declared int32"},
-	{"drops an error of lending", func(out *Tensor) error { _ = out.Lend(make([]byte, 5), 1, 1); return nil }, "output 0: 5 bytes for shape [1 1] of int32"},
-	{"too late", func(out *Tensor) error {
+	{"nothing", func(*datum.Tensor) error { return nil }, "output 0 was not written; call Resize and fill it, or return an error"},
+	{"names the layout", func(out *datum.Tensor) error { out.SetLayout(datum.CHW); return nil }, "output 0 was not written; call Resize and fill it, or return an error"},
+	{"looks at the shape", func(out *datum.Tensor) error { _, _ = out.Shape(), out.Len(); return nil }, "output 0 was not written; call Resize and fill it, or return an error"},
+	{"reads it", func(out *datum.Tensor) error { _, err := out.Scalar(); return err }, "an output is read that was not written yet"},
+	{"copies it", func(out *datum.Tensor) error { return out.CopyFrom(out) }, "an output is read that was not written yet"},
+	{"drops an error", func(out *datum.Tensor) error { _, _ = out.Resize(3); return nil }, "output 0: shape [3], the output was declared "},
+	{"drops an error and panics", func(out *datum.Tensor) error { mem, _ := out.Resize(3); mem[0] = 1; return nil }, "output 0: shape [3], the output was declared "},
+	{"drops an error and writes", func(out *datum.Tensor) error { _, _ = out.Resize(3); out.Int32s()[0] = 1; return nil }, "output 0: shape [3], the output was declared "},
+	{"drops an error of a type", func(out *datum.Tensor) error { _, _ = out.ResizeAs(datum.Float32, 1, 1); return nil }, "output 0: float32 elements, the output was declared int32"},
+	{"drops an error of lending", func(out *datum.Tensor) error { _ = out.Lend(make([]byte, 5), 1, 1); return nil }, "output 0: 5 bytes for shape [1 1] of int32"},
+	{"too late", func(out *datum.Tensor) error {
 		if err := write(out); err != nil {
 			return err
 		}
 		_, _ = out.Resize(3)
 		return nil
 	}, "output 0: shape [3], the output was declared "},
-	{"lends", func(out *Tensor) error { return out.Lend([]byte{7, 0, 0, 0}, 1, 1) }, ""},
-	{"after an error", func(out *Tensor) error { _, _ = out.Resize(3); return write(out) }, ""},
+	{"lends", func(out *datum.Tensor) error { return out.Lend([]byte{7, 0, 0, 0}, 1, 1) }, ""},
+	{"after an error", func(out *datum.Tensor) error { _, _ = out.Resize(3); return write(out) }, ""},
 }
 
-func write(out *Tensor) error {
-	if _, err := out.ResizeAs(Int32, 1, 1); err != nil {
+func write(out *datum.Tensor) error {
+	if _, err := out.ResizeAs(datum.Int32, 1, 1); err != nil {
 		return err
 	}
 	out.Int32s()[0] = 7
@@ -102,22 +103,22 @@ func write(out *Tensor) error {
 // source is a source of a kind of its own, which does what an operator may do.
 type source struct {
 	numbers
-	spec Spec
-	put  func(i int64, out *Tensor) error
+	spec datum.Spec
+	put  func(i int64, out *datum.Tensor) error
 }
 
-func (s source) Outputs() []Spec { return []Spec{s.spec} }
-func (s source) Read(_ context.Context, i int64, out []*Tensor) error {
+func (s source) Outputs() []datum.Spec { return []datum.Spec{s.spec} }
+func (s source) Read(_ context.Context, i int64, out []*datum.Tensor) error {
 	return s.put(i, out[0])
 }
 
 // sequence is the same as a sequence.
 type sequence struct{ source }
 
-func (s sequence) Samples() iter.Seq2[func([]*Tensor) error, error] {
-	return func(yield func(func([]*Tensor) error, error) bool) {
+func (s sequence) Samples() iter.Seq2[func([]*datum.Tensor) error, error] {
+	return func(yield func(func([]*datum.Tensor) error, error) bool) {
 		for i := range s.n {
-			if !yield(func(out []*Tensor) error { return s.put(i, out[0]) }, nil) {
+			if !yield(func(out []*datum.Tensor) error { return s.put(i, out[0]) }, nil) {
 				return
 			}
 		}
@@ -127,10 +128,10 @@ func (s sequence) Samples() iter.Seq2[func([]*Tensor) error, error] {
 // A row never holds what an operator or reader did not write: its sample fails with the
 // operator's name, whoever makes it, and wherever in the pipeline.
 func TestAnOutputThatWasNotWrittenFailsItsSample(t *testing.T) {
-	dense, ragged := Spec{DType: Int32, Shape: []int{1, 1}}, Spec{DType: Int32, Shape: []int{-1, -1}}
+	dense, ragged := datum.Spec{DType: datum.Int32, Shape: []int{1, 1}}, datum.Spec{DType: datum.Int32, Shape: []int{-1, -1}}
 	for _, c := range forgetful {
-		for _, spec := range []Spec{dense, ragged} {
-			put := func(i int64, out *Tensor) error {
+		for _, spec := range []datum.Spec{dense, ragged} {
+			put := func(i int64, out *datum.Tensor) error {
 				if i%4 == 2 {
 					return c.does(out)
 				}
@@ -138,7 +139,7 @@ func TestAnOutputThatWasNotWrittenFailsItsSample(t *testing.T) {
 			}
 			number := func(g *Graph) Value { return g.Read(ReaderOptions{}, numbers{n: 40})[0] }
 			operator := func(g *Graph, v Value) Value {
-				return jitter(g, spec, v, func(i int32, out *Tensor) error { return put(int64(i), out) })
+				return jitter(g, spec, v, func(i int32, out *datum.Tensor) error { return put(int64(i), out) })
 			}
 			places := map[string]func(g *Graph) Value{
 				"output": func(g *Graph) Value { return operator(g, number(g)) },
@@ -155,17 +156,17 @@ func TestAnOutputThatWasNotWrittenFailsItsSample(t *testing.T) {
 				},
 				"branch": func(g *Graph) Value {
 					v := number(g)
-					odd := fn(g, "half", func(_ *Sample, in []int32) int32 { return in[0] / 2 % 2 }, v)
+					odd := fn(g, "half", func(_ *datum.Sample, in []int32) int32 { return in[0] / 2 % 2 }, v)
 					there := func() []Value { return []Value{operator(g, v)} }
 					return g.If(odd, there, there)[0]
 				},
 				"loop": func(g *Graph) Value {
 					v := number(g)
-					start := jitter(g, spec, v, func(_ int32, out *Tensor) error { return write(out) })
+					start := jitter(g, spec, v, func(_ int32, out *datum.Tensor) error { return write(out) })
 					return g.While([]Value{start, v}, func(vars []Value) Value {
-						return fn(g, "go on", func(_ *Sample, in []int32) int32 { return max(0, in[0]+1) }, vars[1])
+						return fn(g, "go on", func(_ *datum.Sample, in []int32) int32 { return max(0, in[0]+1) }, vars[1])
 					}, func(vars []Value) []Value {
-						return []Value{operator(g, vars[1]), fn(g, "end", func(*Sample, []int32) int32 { return -1 }, vars[1])}
+						return []Value{operator(g, vars[1]), fn(g, "end", func(*datum.Sample, []int32) int32 { return -1 }, vars[1])}
 					})[0]
 				},
 			}
@@ -190,22 +191,31 @@ func TestAnOutputThatWasNotWrittenFailsItsSample(t *testing.T) {
 	}
 }
 
+// scratch returns a tensor of any shape with memory of its own.
+func scratch(dt datum.DType) *datum.Tensor {
+	x := new(datum.Tensor)
+	if dt != 0 {
+		_, _ = x.ResizeAs(dt, 0)
+	}
+	return x
+}
+
 // Sizes that no array has are refused, whatever becomes of the error.
 func TestShapesThatNoArrayHasAreRefused(t *testing.T) {
 	const long = math.MaxInt
 	for _, shape := range [][]int{
 		{-1, 4, -1}, {-1, -4, 3}, {4, 4, -1}, {0, -1, 1}, {1 << 32, 1 << 32, 1}, {1 << 32, 1 << 32, 0}, {long, long, 1}, {long, 2, 1}, {1 << 19, 1 << 45, 3},
 	} {
-		x := scratch(Uint8)
+		x := scratch(datum.Uint8)
 		_, err := x.Resize(shape...)
 		require.ErrorContains(t, err, fmt.Sprintf("shape %v of uint8; dimensions must not be negative, and an int must hold the number of bytes", shape))
 		require.Equal(t, err, x.Lend(nil, shape...))
-		_, err = x.ResizeAs(Float64, shape...)
+		_, err = x.ResizeAs(datum.Float64, shape...)
 		require.ErrorContains(t, err, "of float64")
 		for _, drop := range []bool{false, true} {
 			good, bad := rowsOf(t, Options{}, func(g *Graph) Value {
 				v := g.Read(ReaderOptions{}, numbers{n: 40})[0]
-				return jitter(g, Spec{DType: Uint8, Shape: []int{-1, -1, -1}}, v, func(i int32, out *Tensor) error {
+				return jitter(g, datum.Spec{DType: datum.Uint8, Shape: []int{-1, -1, -1}}, v, func(i int32, out *datum.Tensor) error {
 					if i%2 == 0 {
 						return out.Lend(nil, 5, int(i), 0)
 					}
@@ -220,7 +230,7 @@ func TestShapesThatNoArrayHasAreRefused(t *testing.T) {
 			require.ErrorContains(t, bad[7], "dimensions must not be negative")
 		}
 	}
-	_, err := scratch(Int64).Resize(math.MaxInt/64, 0, 8)
+	_, err := scratch(datum.Int64).Resize(math.MaxInt/64, 0, 8)
 	require.NoError(t, err, "nothing times what an int holds")
 	_, err = scratch(0).Resize(1)
 	require.EqualError(t, err, "the type of the elements was not declared: call ResizeAs")
@@ -229,7 +239,7 @@ func TestShapesThatNoArrayHasAreRefused(t *testing.T) {
 // An output of a known shape may be written without a request, whether it is a row of the
 // batch or not; one of no known shape has no memory then.
 func TestAnOutputOfAKnownShapeIsWrittenInPlace(t *testing.T) {
-	double := func(i int32, out *Tensor) error {
+	double := func(i int32, out *datum.Tensor) error {
 		for j := range out.Int32s() {
 			out.Int32s()[j] = i
 		}
@@ -237,12 +247,12 @@ func TestAnOutputOfAKnownShapeIsWrittenInPlace(t *testing.T) {
 	}
 	for _, wrap := range []func(*Graph, Value) Value{through, func(_ *Graph, v Value) Value { return v }} {
 		good, bad := rowsOf(t, Options{Workers: 2}, func(g *Graph) Value {
-			return wrap(g, jitter(g, Spec{DType: Int32, Shape: []int{2}}, g.Read(ReaderOptions{}, numbers{n: 40})[0], double))
+			return wrap(g, jitter(g, datum.Spec{DType: datum.Int32, Shape: []int{2}}, g.Read(ReaderOptions{}, numbers{n: 40})[0], double))
 		})
 		require.Empty(t, bad)
 		require.Equal(t, "int32 [2] [9 0 0 0 9 0 0 0]", good[9])
 		_, bad = rowsOf(t, Options{Workers: 2}, func(g *Graph) Value {
-			return wrap(g, jitter(g, Spec{DType: Int32, Shape: []int{-1}}, g.Read(ReaderOptions{}, numbers{n: 40})[0], double))
+			return wrap(g, jitter(g, datum.Spec{DType: datum.Int32, Shape: []int{-1}}, g.Read(ReaderOptions{}, numbers{n: 40})[0], double))
 		})
 		require.Len(t, bad, 40)
 	}
@@ -251,15 +261,15 @@ func TestAnOutputOfAKnownShapeIsWrittenInPlace(t *testing.T) {
 // What a sample says of itself ends with it: type, layout and extents are those that were
 // declared when the operator begins.
 func TestNothingOfTheSampleBeforeIsLeft(t *testing.T) {
-	specs := []Spec{{Shape: []int{-1, 3}, Layout: "AB"}, {DType: Int32, Shape: []int{2, 3}, Layout: "AB"}, {DType: Int32, Shape: []int{-1, 3}, Layout: "AB"}}
+	specs := []datum.Spec{{Shape: []int{-1, 3}, Layout: "AB"}, {DType: datum.Int32, Shape: []int{2, 3}, Layout: "AB"}, {DType: datum.Int32, Shape: []int{-1, 3}, Layout: "AB"}}
 	for _, spec := range specs {
 		for _, wrap := range []func(*Graph, Value) Value{through, func(_ *Graph, v Value) Value { return v }} {
 			good, bad := rowsOf(t, Options{Workers: 1}, func(g *Graph) Value {
-				return wrap(g, jitter(g, spec, g.Read(ReaderOptions{}, numbers{n: 40})[0], func(i int32, out *Tensor) error {
+				return wrap(g, jitter(g, spec, g.Read(ReaderOptions{}, numbers{n: 40})[0], func(i int32, out *datum.Tensor) error {
 					if got := fmt.Sprint(out.DType(), out.Layout(), out.Shape()); got != fmt.Sprint(spec.DType, spec.Layout, spec.Shape) {
 						return errors.New(got)
 					}
-					mem, err := out.ResizeAs(Int32, 2, 3)
+					mem, err := out.ResizeAs(datum.Int32, 2, 3)
 					clear(mem)
 					if i%2 == 0 {
 						out.SetLayout("XY")
@@ -281,12 +291,12 @@ func TestNothingOfTheSampleBeforeIsLeft(t *testing.T) {
 func TestALoopMayExchangeItsVariables(t *testing.T) {
 	for _, inPlace := range []bool{false, true} {
 		got := evaluate(t, 6, func(g *Graph, v Value) []Value {
-			hundred := fn(g, "hundred", func(*Sample, []int32) int32 { return 100 })
-			minus := fn(g, "minus", func(*Sample, []int32) int32 { return -1 })
+			hundred := fn(g, "hundred", func(*datum.Sample, []int32) int32 { return 100 })
+			minus := fn(g, "minus", func(*datum.Sample, []int32) int32 { return -1 })
 			return g.While([]Value{v, hundred, minus, v}, func(vars []Value) Value {
 				return vars[3]
 			}, func(vars []Value) []Value {
-				left := fn(g, "left", func(_ *Sample, in []int32) int32 { return in[0] - 1 }, vars[3])
+				left := fn(g, "left", func(_ *datum.Sample, in []int32) int32 { return in[0] - 1 }, vars[3])
 				if inPlace {
 					vars[0], vars[1], vars[2], vars[3] = vars[1], vars[2], vars[0], left
 					return vars
@@ -309,19 +319,19 @@ func TestAnInputThatWasWrittenIsFound(t *testing.T) {
 	if !memstats.Invariants {
 		t.Skip("only builds with the tag invariants look at inputs")
 	}
-	for name, change := range map[string]func(in *Tensor){
-		"bytes":  func(in *Tensor) { in.Int32s()[0]++ },
-		"shape":  func(in *Tensor) { _, _ = in.Resize(2, 1) },
-		"layout": func(in *Tensor) { in.SetLayout("ZZ") },
+	for name, change := range map[string]func(in *datum.Tensor){
+		"bytes":  func(in *datum.Tensor) { in.Int32s()[0]++ },
+		"shape":  func(in *datum.Tensor) { _, _ = in.Resize(2, 1) },
+		"layout": func(in *datum.Tensor) { in.SetLayout("ZZ") },
 	} {
 		_, bad := rowsOf(t, Options{Workers: 2}, func(g *Graph) Value {
-			v := jitter(g, Spec{DType: Int32, Shape: []int{-1, -1}}, g.Read(ReaderOptions{}, numbers{n: 40})[0], func(_ int32, out *Tensor) error { return write(out) })
+			v := jitter(g, datum.Spec{DType: datum.Int32, Shape: []int{-1, -1}}, g.Read(ReaderOptions{}, numbers{n: 40})[0], func(_ int32, out *datum.Tensor) error { return write(out) })
 			g.Output("before", v)
 			return g.Add(Op{
-				Name: "scribble", Inputs: []Value{v}, Outputs: []Spec{{DType: Int32, Shape: []int{1, 1}}},
-				New: func() (Kernel, error) {
+				Name: "scribble", Inputs: []Value{v}, Outputs: []datum.Spec{{DType: datum.Int32, Shape: []int{1, 1}}},
+				New: func() (datum.Kernel, error) {
 					n := 0
-					return KernelFunc(func(_ *Sample, in, out []*Tensor) error {
+					return datum.KernelFunc(func(_ *datum.Sample, in, out []*datum.Tensor) error {
 						if n++; n%3 == 0 {
 							change(in[0])
 						}
@@ -347,7 +357,7 @@ func TestHalfWrittenRowsArePoisoned(t *testing.T) {
 	}
 	for _, shape := range [][]int{{8}, {-1}} {
 		good, bad := rowsOf(t, Options{}, func(g *Graph) Value {
-			return jitter(g, Spec{DType: Uint8, Shape: shape}, g.Read(ReaderOptions{}, numbers{n: 40})[0], func(_ int32, out *Tensor) error {
+			return jitter(g, datum.Spec{DType: datum.Uint8, Shape: shape}, g.Read(ReaderOptions{}, numbers{n: 40})[0], func(_ int32, out *datum.Tensor) error {
 				mem, err := out.Resize(8)
 				clear(mem[:3])
 				if err == nil {
@@ -371,7 +381,7 @@ func batchOf(t *testing.T, row, last int, run func(in, out []BatchTensor)) error
 	p, err := New(Options{BatchSize: 4}, func(g *Graph) {
 		v := square(g, g.Read(ReaderOptions{}, numbers{n: 8})[0], nil)
 		g.Output("x", g.AddBatch(BatchOp{
-			Name: "whole", Inputs: []Value{v}, Outputs: []Spec{{DType: Uint8, Shape: []int{row}}},
+			Name: "whole", Inputs: []Value{v}, Outputs: []datum.Spec{{DType: datum.Uint8, Shape: []int{row}}},
 			New: func() (BatchKernel, error) {
 				return BatchKernelFunc(func(_ *streams.Context, in, out []BatchTensor) error { run(in, out); return nil }), nil
 			},

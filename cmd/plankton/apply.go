@@ -12,6 +12,7 @@ import (
 
 	"github.com/planktonml/plankton/iterator"
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/pipeline/readers"
 )
 
@@ -114,7 +115,7 @@ func (c *applyCmd) run(e applyEntry, call applyOp) (applyArray, error) {
 	p, err := pipeline.New(pipeline.Options{BatchSize: 1, Workers: 1, PrefetchDepth: 1, ExactRGB: true}, func(g *pipeline.Graph) {
 		args.g = g
 		v := readers.External(g, readers.ExternalOptions{
-			Len: 1, Outputs: []pipeline.Spec{in.spec}, Read: in.read, Describe: func(int64) string { return in.name },
+			Len: 1, Outputs: []datum.Spec{in.spec}, Read: in.read, Describe: func(int64) string { return in.name },
 		})[0]
 		if e.First != "" {
 			v = applyFirst(g, v, e.First)
@@ -171,11 +172,11 @@ func applyFirst(g *pipeline.Graph, v pipeline.Value, first string) pipeline.Valu
 // applyInput is the only sample of an entry's pipeline.
 type applyInput struct {
 	name string // in errors
-	spec pipeline.Spec
+	spec datum.Spec
 	mem  []byte
 }
 
-func (in *applyInput) read(_ context.Context, _ int64, out []*pipeline.Tensor) error {
+func (in *applyInput) read(_ context.Context, _ int64, out []*datum.Tensor) error {
 	shape := in.spec.Shape
 	if len(shape) == 1 && shape[0] < 0 {
 		shape = []int{len(in.mem)}
@@ -191,9 +192,9 @@ func (c *applyCmd) input(a applyArray) (*applyInput, error) {
 			return nil, errors.New("an input names a file: say with --data where it lies")
 		}
 		mem, err := os.ReadFile(filepath.Join(c.Data, a.File))
-		return &applyInput{a.File, pipeline.Spec{DType: pipeline.Uint8, Shape: []int{-1}}, mem}, err
+		return &applyInput{a.File, datum.Spec{DType: datum.Uint8, Shape: []int{-1}}, mem}, err
 	}
-	t, err := pipeline.ParseDType(a.DType)
+	t, err := datum.ParseDType(a.DType)
 	if err != nil {
 		return nil, err
 	}
@@ -212,5 +213,5 @@ func (c *applyCmd) input(a applyArray) (*applyInput, error) {
 	if n != len(a.Data) {
 		return nil, fmt.Errorf("%d elements for shape %v", len(a.Data), a.Shape)
 	}
-	return &applyInput{"the input", pipeline.Spec{DType: t, Shape: a.Shape, Layout: pipeline.Layout(a.Layout)}, mem}, nil
+	return &applyInput{"the input", datum.Spec{DType: t, Shape: a.Shape, Layout: datum.Layout(a.Layout)}, mem}, nil
 }

@@ -7,33 +7,33 @@ import (
 	"strconv"
 
 	"github.com/planktonml/plankton/internal/imaging"
-	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 // elementsOf returns the elements of a tensor as JSON values: numbers, booleans
 // for bool, and "nan", "inf", "-inf" as strings.
-func elementsOf(t *pipeline.Tensor) ([]any, error) {
+func elementsOf(t *datum.Tensor) ([]any, error) {
 	n := t.Len()
 	out := make([]any, n)
 	switch t.DType() {
-	case pipeline.Int64:
+	case datum.Int64:
 		for i, x := range t.Int64s() {
 			out[i] = x
 		}
 		return out, nil
-	case pipeline.Uint64:
-		for i, x := range pipeline.View[uint64](t.Bytes()) {
+	case datum.Uint64:
+		for i, x := range datum.View[uint64](t.Bytes()) {
 			out[i] = x
 		}
 		return out, nil
-	case pipeline.Bool:
+	case datum.Bool:
 		for i, x := range t.Bytes() {
 			out[i] = x != 0
 		}
 		return out, nil
 	}
 	wide := make([]float64, n)
-	if err := imaging.Cast(pipeline.BytesOf(wide), imaging.Float64, t.Bytes(), imaging.DType(t.DType())); err != nil {
+	if err := imaging.Cast(datum.BytesOf(wide), imaging.Float64, t.Bytes(), imaging.DType(t.DType())); err != nil {
 		return nil, err
 	}
 	for i, x := range wide {
@@ -44,7 +44,7 @@ func elementsOf(t *pipeline.Tensor) ([]any, error) {
 			out[i] = "inf"
 		case math.IsInf(x, -1):
 			out[i] = "-inf"
-		case t.DType() == pipeline.Float32:
+		case t.DType() == datum.Float32:
 			out[i] = float32(x) // the shortest text that reads back
 		default:
 			out[i] = x
@@ -55,7 +55,7 @@ func elementsOf(t *pipeline.Tensor) ([]any, error) {
 
 // bytesOfJSON is the inverse: the memory of elements of type t. Integers are
 // exact, other numbers go through float64.
-func bytesOfJSON(t pipeline.DType, data []any) ([]byte, error) {
+func bytesOfJSON(t datum.DType, data []any) ([]byte, error) {
 	wide := make([]float64, len(data))
 	for i, v := range data {
 		switch x := v.(type) {
@@ -81,7 +81,7 @@ func bytesOfJSON(t pipeline.DType, data []any) ([]byte, error) {
 		}
 	}
 	mem := make([]byte, len(data)*t.Size())
-	if err := imaging.Cast(mem, imaging.DType(t), pipeline.BytesOf(wide), imaging.Float64); err != nil {
+	if err := imaging.Cast(mem, imaging.DType(t), datum.BytesOf(wide), imaging.Float64); err != nil {
 		return nil, err
 	}
 	for i, v := range data {
@@ -90,13 +90,13 @@ func bytesOfJSON(t pipeline.DType, data []any) ([]byte, error) {
 			continue
 		}
 		switch t {
-		case pipeline.Int64:
+		case datum.Int64:
 			if n, err := strconv.ParseInt(string(text), 10, 64); err == nil {
-				pipeline.View[int64](mem)[i] = n
+				datum.View[int64](mem)[i] = n
 			}
-		case pipeline.Uint64:
+		case datum.Uint64:
 			if n, err := strconv.ParseUint(string(text), 10, 64); err == nil {
-				pipeline.View[uint64](mem)[i] = n
+				datum.View[uint64](mem)[i] = n
 			}
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/pipeline/ops"
 )
 
@@ -41,7 +42,7 @@ var applyOps = map[string]applyOp{
 		o := ops.CropMirrorNormalizeOptions{
 			CropOptions: a.crop(), Mirror: a.value("mirror"), Mean: a.numbers("mean"), Std: a.numbers("std"),
 			Scale: a.scale(), Shift: a.number("shift", 0), DType: a.dtype(),
-			Layout: pipeline.Layout(a.text("output_layout")), PadOutput: a.yes("pad_output", false),
+			Layout: datum.Layout(a.text("output_layout")), PadOutput: a.yes("pad_output", false),
 		}
 		return ops.CropMirrorNormalize(g, literal(g, v, o.Std), o)
 	},
@@ -82,8 +83,8 @@ var applyOps = map[string]applyOp{
 // deviations below 1 for bytes where they look like a mistake, but what apply is given is
 // meant: it compares calls of DALI, which takes them. As float32 bytes are what they were.
 func literal(g *pipeline.Graph, v pipeline.Value, std []float64) pipeline.Value {
-	if v.Spec().DType == pipeline.Uint8 && len(std) > 0 && slices.Max(std) < 1 {
-		return ops.Cast(g, v, pipeline.Float32)
+	if v.Spec().DType == datum.Uint8 && len(std) > 0 && slices.Max(std) < 1 {
+		return ops.Cast(g, v, datum.Float32)
 	}
 	return v
 }
@@ -251,7 +252,7 @@ func (a *applyArgs) value(name string) pipeline.Value {
 }
 
 // dtype returns the argument "dtype", 0 where it is not given.
-func (a *applyArgs) dtype() pipeline.DType {
+func (a *applyArgs) dtype() datum.DType {
 	name := strings.ToLower(strings.TrimPrefix(a.text("dtype"), "types."))
 	switch name {
 	case "":
@@ -259,7 +260,7 @@ func (a *applyArgs) dtype() pipeline.DType {
 	case "float":
 		name = "float32"
 	}
-	t, err := pipeline.ParseDType(name)
+	t, err := datum.ParseDType(name)
 	if err != nil {
 		a.fail(err)
 	}

@@ -8,12 +8,12 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 // evict drops the files of a source from the page cache and returns how many are
 // gone from it. Folders and inodes stay in memory: only root can drop those.
-func evict(src pipeline.Source) (gone int64, err error) {
+func evict(src datum.Source) (gone int64, err error) {
 	for i := range src.Len() {
 		cold, err := evictFile(src.Describe(i))
 		if err != nil {

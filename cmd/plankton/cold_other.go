@@ -2,9 +2,11 @@
 
 package main
 
-import "github.com/planktonml/plankton/pipeline"
+import (
+	"github.com/planktonml/plankton/pipeline/datum"
+)
 
 // evict is for Linux only.
-func evict(pipeline.Source) (int64, error) {
+func evict(datum.Source) (int64, error) {
 	return 0, usagef("--cold: only Linux lets a program drop files from the page cache")
 }

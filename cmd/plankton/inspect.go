@@ -12,6 +12,7 @@ import (
 
 	"github.com/planktonml/plankton/iterator"
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/pipeline/ops"
 	"github.com/planktonml/plankton/pipeline/readers"
 )
@@ -150,7 +151,7 @@ func (c *inspectCmd) pictures(std *stdio) (*inspection, error) {
 }
 
 // countClasses counts the files of every class folder below root, readable or not.
-func (f *inspection) countClasses(root string, source pipeline.Source) error {
+func (f *inspection) countClasses(root string, source datum.Source) error {
 	classes := source.Meta().Classes
 	if len(classes) == 0 {
 		return nil

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 // looks is what is found out about a picture: its file, its extents, and sums and sums
@@ -27,9 +28,9 @@ const (
 // look describes a picture by its file and its pixels.
 func look(g *pipeline.Graph, encoded, picture pipeline.Value) pipeline.Value {
 	return g.Add(pipeline.Op{
-		Name: "look", Inputs: []pipeline.Value{encoded, picture}, Outputs: []pipeline.Spec{{DType: pipeline.Int64, Shape: []int{seen}}},
-		New: func() (pipeline.Kernel, error) {
-			return pipeline.KernelFunc(func(_ *pipeline.Sample, in, out []*pipeline.Tensor) error {
+		Name: "look", Inputs: []pipeline.Value{encoded, picture}, Outputs: []datum.Spec{{DType: datum.Int64, Shape: []int{seen}}},
+		New: func() (datum.Kernel, error) {
+			return datum.KernelFunc(func(_ *datum.Sample, in, out []*datum.Tensor) error {
 				if _, err := out[0].Resize(seen); err != nil {
 					return err
 				}

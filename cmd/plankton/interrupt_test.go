@@ -12,6 +12,7 @@ import (
 
 	"github.com/planktonml/plankton/iterator"
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/pipeline/readers"
 )
 
@@ -39,8 +40,8 @@ func TestAnInterruptEndsRuns(t *testing.T) {
 
 	p, err := pipeline.New(pipeline.Options{BatchSize: 2}, func(g *pipeline.Graph) {
 		g.Output("label", readers.External(g, readers.ExternalOptions{
-			Len: 1 << 40, Outputs: []pipeline.Spec{{DType: pipeline.Int32}},
-			Read: func(_ context.Context, _ int64, out []*pipeline.Tensor) error {
+			Len: 1 << 40, Outputs: []datum.Spec{{DType: datum.Int32}},
+			Read: func(_ context.Context, _ int64, out []*datum.Tensor) error {
 				_, err := out[0].Resize()
 				return err
 			},

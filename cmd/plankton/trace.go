@@ -14,6 +14,7 @@ import (
 	"github.com/planktonml/plankton/internal/workload"
 	"github.com/planktonml/plankton/iterator"
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/streams"
 )
 
@@ -113,7 +114,7 @@ func (a *album) add(b *iterator.Batch) {
 func (a *album) pictures(name string, p *pipeline.Pipeline) ([]report.Picture, error) {
 	source := p.Readers()[0].Source
 	label, _ := p.Spec("label")
-	classified := label.DType != pipeline.Int32 || label.Classes > 0
+	classified := label.DType != datum.Int32 || label.Classes > 0
 	mean, std := workload.Normalisation(name)
 	var pictures []report.Picture
 	for i, image := range a.images {

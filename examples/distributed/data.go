@@ -6,6 +6,7 @@ import (
 
 	"github.com/planktonml/plankton/iterator"
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/pipeline/ops"
 	"github.com/planktonml/plankton/pipeline/readers"
 	"github.com/planktonml/plankton/shard"
@@ -61,8 +62,8 @@ func open(c config, w shard.World) (*iterator.Loader, error) {
 func jitter(g *pipeline.Graph, v pipeline.Value) pipeline.Value {
 	random := g.NewRandom()
 	return ops.Func(g, ops.FuncOptions{
-		Name: "jitter", Outputs: []pipeline.Spec{v.Spec()}, Config: fmt.Sprintf("spread=%g %+v", spread, random),
-	}, func(s *pipeline.Sample, in, out []*pipeline.Tensor) error {
+		Name: "jitter", Outputs: []datum.Spec{v.Spec()}, Config: fmt.Sprintf("spread=%g %+v", spread, random),
+	}, func(s *datum.Sample, in, out []*datum.Tensor) error {
 		if _, err := out[0].Resize(in[0].Shape()...); err != nil {
 			return err
 		}

@@ -2,6 +2,9 @@ package main
 
 import (
 	"bytes"
+
+	"github.com/planktonml/plankton/pipeline/datum"
+
 	_ "embed"
 	"encoding/csv"
 	"errors"
@@ -86,8 +89,8 @@ func scaleOf(data []float32, columns int) scale {
 // standardize is an operator of this program: it brings columns to mean 0 and
 // deviation 1.
 func standardize(g *pipeline.Graph, v pipeline.Value, s scale) pipeline.Value {
-	options := ops.FuncOptions{Name: "standardize", Outputs: []pipeline.Spec{v.Spec()}}
-	return ops.Func(g, options, func(_ *pipeline.Sample, in, out []*pipeline.Tensor) error {
+	options := ops.FuncOptions{Name: "standardize", Outputs: []datum.Spec{v.Spec()}}
+	return ops.Func(g, options, func(_ *datum.Sample, in, out []*datum.Tensor) error {
 		if _, err := out[0].Resize(in[0].Shape()...); err != nil {
 			return err
 		}

@@ -4,11 +4,11 @@ import (
 	"encoding/binary"
 	"slices"
 
-	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 // digest is a number that depends on every element, extent and type of tensors.
-func digest(salt uint64, ts []*pipeline.Tensor) uint64 {
+func digest(salt uint64, ts []*datum.Tensor) uint64 {
 	h := salt
 	for _, t := range ts {
 		h = hash(h ^ uint64(t.DType()) + 1)
@@ -54,7 +54,7 @@ func extents(declared []int, h uint64) []int {
 }
 
 // write fills an output with elements that follow from h.
-func write(out *pipeline.Tensor, spec pipeline.Spec, h uint64) error {
+func write(out *datum.Tensor, spec datum.Spec, h uint64) error {
 	mem, err := out.Resize(extents(spec.Shape, h)...)
 	if err != nil {
 		return err
@@ -64,11 +64,11 @@ func write(out *pipeline.Tensor, spec pipeline.Spec, h uint64) error {
 }
 
 // scatter writes elements that follow from h; floats are small whole numbers.
-func scatter(mem []byte, to pipeline.DType, h uint64) {
-	if to == pipeline.Float32 {
-		for i := range pipeline.View[float32](mem) {
+func scatter(mem []byte, to datum.DType, h uint64) {
+	if to == datum.Float32 {
+		for i := range datum.View[float32](mem) {
 			h = hash(h + 6)
-			pipeline.View[float32](mem)[i] = float32(h%2001) - 1000
+			datum.View[float32](mem)[i] = float32(h%2001) - 1000
 		}
 		return
 	}

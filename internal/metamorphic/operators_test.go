@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/pipeline/ops"
 	"github.com/planktonml/plankton/streams"
 )
@@ -26,8 +27,8 @@ type builder struct {
 func (b *builder) any() pipeline.Value { return pick(b.d, b.values...) }
 
 // spec draws the type and extents of an output, some of them ragged.
-func (b *builder) spec() pipeline.Spec {
-	s := pipeline.Spec{DType: pick(b.d, pipeline.Uint8, pipeline.Int32, pipeline.Int64, pipeline.Float32)}
+func (b *builder) spec() datum.Spec {
+	s := datum.Spec{DType: pick(b.d, datum.Uint8, datum.Int32, datum.Int64, datum.Float32)}
 	for range b.d.IntN(3) {
 		s.Shape = append(s.Shape, b.d.between(1, 5))
 	}
@@ -38,7 +39,7 @@ func (b *builder) spec() pipeline.Spec {
 }
 
 // work is an operator that makes outputs of some inputs; do has a say before.
-func (b *builder) work(name string, do func(c *pipeline.Sample, h uint64) error, out ...pipeline.Spec) {
+func (b *builder) work(name string, do func(c *datum.Sample, h uint64) error, out ...datum.Spec) {
 	salt := b.d.Uint64()
 	in := []pipeline.Value{b.any()}
 	if b.d.oneIn(2) {
@@ -47,9 +48,9 @@ func (b *builder) work(name string, do func(c *pipeline.Sample, h uint64) error,
 	b.values = append(b.values, b.apply(name, salt, do, in, out...)...)
 }
 
-func (b *builder) apply(name string, salt uint64, do func(*pipeline.Sample, uint64) error, in []pipeline.Value, out ...pipeline.Spec) []pipeline.Value {
+func (b *builder) apply(name string, salt uint64, do func(*datum.Sample, uint64) error, in []pipeline.Value, out ...datum.Spec) []pipeline.Value {
 	o := ops.FuncOptions{Name: name, Outputs: out, Expensive: b.d.oneIn(2), Config: fmt.Sprint(salt)}
-	return ops.Func(b.g, o, func(c *pipeline.Sample, in, outs []*pipeline.Tensor) error {
+	return ops.Func(b.g, o, func(c *datum.Sample, in, outs []*datum.Tensor) error {
 		h := digest(salt, in)
 		if do != nil {
 			if err := do(c, h); err != nil {
@@ -68,17 +69,17 @@ func (b *builder) apply(name string, salt uint64, do func(*pipeline.Sample, uint
 // number returns a scalar from 0 to n-1 that follows from a value.
 func (b *builder) number(v pipeline.Value, n uint64) pipeline.Value {
 	salt := b.d.Uint64()
-	return ops.Func(b.g, ops.FuncOptions{Name: "number", Outputs: []pipeline.Spec{{DType: pipeline.Int32}}}, func(_ *pipeline.Sample, in, out []*pipeline.Tensor) error {
+	return ops.Func(b.g, ops.FuncOptions{Name: "number", Outputs: []datum.Spec{{DType: datum.Int32}}}, func(_ *datum.Sample, in, out []*datum.Tensor) error {
 		mem, err := out[0].Resize()
 		if err == nil {
-			pipeline.View[int32](mem)[0] = int32(digest(salt, in) % n)
+			datum.View[int32](mem)[0] = int32(digest(salt, in) % n)
 		}
 		return err
 	}, v)[0]
 }
 
 // inside draws operators that stand in a branch or loop and returns a value of spec.
-func (b *builder) inside(v pipeline.Value, spec pipeline.Spec) pipeline.Value {
+func (b *builder) inside(v pipeline.Value, spec datum.Spec) pipeline.Value {
 	outside := len(b.values)
 	b.depth++
 	defer func() { b.values, b.depth = b.values[:outside], b.depth-1 }()
@@ -91,12 +92,12 @@ func (b *builder) inside(v pipeline.Value, spec pipeline.Spec) pipeline.Value {
 
 // hoard is a kernel that holds memory beside its tensors.
 type hoard struct {
-	spec pipeline.Spec
+	spec datum.Spec
 	salt uint64
 	held []byte
 }
 
-func (k *hoard) Run(s *pipeline.Sample, in, out []*pipeline.Tensor) error {
+func (k *hoard) Run(s *datum.Sample, in, out []*datum.Tensor) error {
 	h := digest(k.salt, in)
 	if n := int(h % 5000); n > len(k.held) {
 		if err := s.Reserve(int64(n)); err != nil {
@@ -118,7 +119,7 @@ func init() {
 		{"two outputs", 2, func(b *builder) { b.work("two", nil, b.spec(), b.spec()) }},
 		{"slow", 2, func(b *builder) {
 			n := uint64(b.d.between(2, 20))
-			b.work("slow", func(_ *pipeline.Sample, h uint64) error {
+			b.work("slow", func(_ *datum.Sample, h uint64) error {
 				if h%n == 0 {
 					time.Sleep(time.Duration(h>>32%300) * time.Microsecond)
 				}
@@ -127,7 +128,7 @@ func init() {
 		}},
 		{"random", 2, func(b *builder) {
 			random, spec, salt := b.g.NewRandom(), b.spec(), b.d.Uint64()
-			b.values = append(b.values, ops.Func(b.g, ops.FuncOptions{Name: "random", Outputs: []pipeline.Spec{spec}}, func(c *pipeline.Sample, in, out []*pipeline.Tensor) error {
+			b.values = append(b.values, ops.Func(b.g, ops.FuncOptions{Name: "random", Outputs: []datum.Spec{spec}}, func(c *datum.Sample, in, out []*datum.Tensor) error {
 				r := random.At(c)
 				return write(out[0], spec, digest(salt, in)^r.Uint64())
 			}, b.any())...)
@@ -135,7 +136,7 @@ func init() {
 		{"uniform", 1, func(b *builder) { b.values = append(b.values, ops.Uniform(b.g, -3, 5), ops.CoinFlip(b.g, 0.3)) }},
 		{"fails", 1, func(b *builder) {
 			n := uint64(b.d.between(8, 100))
-			b.work("fails", func(_ *pipeline.Sample, h uint64) error {
+			b.work("fails", func(_ *datum.Sample, h uint64) error {
 				if h%n == 0 {
 					return errRefused
 				}
@@ -144,7 +145,7 @@ func init() {
 		}},
 		{"panics", 1, func(b *builder) {
 			n := uint64(b.d.between(8, 100))
-			b.work("panics", func(_ *pipeline.Sample, h uint64) error {
+			b.work("panics", func(_ *datum.Sample, h uint64) error {
 				if h%n == 0 {
 					panic(panics)
 				}
@@ -153,7 +154,7 @@ func init() {
 		}},
 		{"ends its goroutine", 1, func(b *builder) {
 			n := uint64(b.d.between(8, 100))
-			b.work("leaves", func(_ *pipeline.Sample, h uint64) error {
+			b.work("leaves", func(_ *datum.Sample, h uint64) error {
 				if h%n == 0 {
 					runtime.Goexit()
 				}
@@ -166,7 +167,7 @@ func init() {
 			if !unwritten {
 				return
 			}
-			b.values = append(b.values, ops.Func(b.g, ops.FuncOptions{Name: "forgets", Outputs: []pipeline.Spec{spec}}, func(_ *pipeline.Sample, in, out []*pipeline.Tensor) error {
+			b.values = append(b.values, ops.Func(b.g, ops.FuncOptions{Name: "forgets", Outputs: []datum.Spec{spec}}, func(_ *datum.Sample, in, out []*datum.Tensor) error {
 				if h := digest(salt, in); h%n != 0 {
 					return write(out[0], spec, h)
 				}
@@ -176,11 +177,11 @@ func init() {
 		{"hoards", 2, func(b *builder) {
 			spec, salt := b.spec(), b.d.Uint64()
 			b.values = append(b.values, b.g.Add(pipeline.Op{
-				Name: "hoards", Inputs: []pipeline.Value{b.any()}, Outputs: []pipeline.Spec{spec}, Expensive: true,
-				New: func() (pipeline.Kernel, error) { return &hoard{spec: spec, salt: salt}, nil },
+				Name: "hoards", Inputs: []pipeline.Value{b.any()}, Outputs: []datum.Spec{spec}, Expensive: true,
+				New: func() (datum.Kernel, error) { return &hoard{spec: spec, salt: salt}, nil },
 			})...)
 		}},
-		{"casts", 1, func(b *builder) { b.values = append(b.values, ops.Cast(b.g, b.any(), pipeline.Int32)) }},
+		{"casts", 1, func(b *builder) { b.values = append(b.values, ops.Cast(b.g, b.any(), datum.Int32)) }},
 		{"picture", 2, func(b *builder) {
 			if len(b.values) < len(specs) || b.values[3].Spec().Layout != "HWC" {
 				return // a sequence has none
@@ -203,10 +204,10 @@ func init() {
 			}
 			n, v := b.number(b.any(), 4), b.g.Varying(b.any())
 			less := func(v pipeline.Value) pipeline.Value {
-				return ops.Func(b.g, ops.FuncOptions{Name: "less", Outputs: []pipeline.Spec{{DType: pipeline.Int32}}}, func(_ *pipeline.Sample, in, out []*pipeline.Tensor) error {
+				return ops.Func(b.g, ops.FuncOptions{Name: "less", Outputs: []datum.Spec{{DType: datum.Int32}}}, func(_ *datum.Sample, in, out []*datum.Tensor) error {
 					mem, err := out[0].Resize()
 					if err == nil {
-						pipeline.View[int32](mem)[0] = in[0].Int32s()[0] - 1
+						datum.View[int32](mem)[0] = in[0].Int32s()[0] - 1
 					}
 					return err
 				}, v)[0]
@@ -234,7 +235,7 @@ func (b *builder) wholeBatches(f *definition) (made []pipeline.Value) {
 			op.Inputs = append(op.Inputs, pick(b.d, in...))
 		}
 		for range b.d.between(1, 2) {
-			op.Outputs = append(op.Outputs, pipeline.Spec{DType: pipeline.Uint8, Shape: []int{b.d.between(1, 6)}})
+			op.Outputs = append(op.Outputs, datum.Spec{DType: datum.Uint8, Shape: []int{b.d.between(1, 6)}})
 		}
 		salt, rest := b.d.Uint64(), time.Duration(b.d.IntN(2)*b.d.IntN(500))*time.Microsecond
 		bad := b.badBatches()

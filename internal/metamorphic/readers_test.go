@@ -7,16 +7,17 @@ import (
 	"time"
 
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/pipeline/readers"
 )
 
 // specs are what every source delivers: a number that names the sample, bytes, some of
 // a known extent and some not, and a picture.
-var specs = []pipeline.Spec{
-	{DType: pipeline.Int64},
-	{DType: pipeline.Uint8, Shape: []int{-1}},
-	{DType: pipeline.Int32, Shape: []int{3, 2}},
-	{DType: pipeline.Uint8, Shape: []int{-1, -1, 3}, Layout: "HWC"},
+var specs = []datum.Spec{
+	{DType: datum.Int64},
+	{DType: datum.Uint8, Shape: []int{-1}},
+	{DType: datum.Int32, Shape: []int{3, 2}},
+	{DType: datum.Uint8, Shape: []int{-1, -1, 3}, Layout: "HWC"},
 }
 
 // source is a data set: sample i follows from the seed and i.
@@ -29,16 +30,16 @@ type source struct {
 	slow   uint64 // one sample in so many takes its time; 0 is none
 }
 
-func (s *source) Len() int64               { return s.n }
-func (s *source) Outputs() []pipeline.Spec { return specs }
-func (s *source) Meta() pipeline.Meta      { return pipeline.Meta{Fingerprint: s.seed} }
-func (s *source) Describe(i int64) string  { return fmt.Sprintf("source %x sample %d", s.seed, i) }
-func (s *source) key(i int64) uint64       { return hash(s.seed ^ hash(uint64(i)+1)) }
+func (s *source) Len() int64              { return s.n }
+func (s *source) Outputs() []datum.Spec   { return specs }
+func (s *source) Meta() datum.Meta        { return datum.Meta{Fingerprint: s.seed} }
+func (s *source) Describe(i int64) string { return fmt.Sprintf("source %x sample %d", s.seed, i) }
+func (s *source) key(i int64) uint64      { return hash(s.seed ^ hash(uint64(i)+1)) }
 func (s *source) in(n uint64, h uint64) bool {
 	return n > 0 && hash(h+n)%n == 0
 }
 
-func (s *source) Read(_ context.Context, i int64, out []*pipeline.Tensor) error {
+func (s *source) Read(_ context.Context, i int64, out []*datum.Tensor) error {
 	h := s.key(i)
 	if s.in(s.slow, h) {
 		time.Sleep(time.Duration(h%200) * time.Microsecond)
@@ -53,7 +54,7 @@ func (s *source) Read(_ context.Context, i int64, out []*pipeline.Tensor) error 
 	if err != nil {
 		return err
 	}
-	pipeline.View[int64](mem)[0] = i
+	datum.View[int64](mem)[0] = i
 	for k := 1; k < len(specs); k++ {
 		if err := s.write(out[k], k, h+uint64(k)); err != nil {
 			return err
@@ -63,7 +64,7 @@ func (s *source) Read(_ context.Context, i int64, out []*pipeline.Tensor) error 
 }
 
 // write makes an output, by Lend where the source lends.
-func (s *source) write(out *pipeline.Tensor, k int, h uint64) error {
+func (s *source) write(out *datum.Tensor, k int, h uint64) error {
 	spec := specs[k]
 	shape := extents(spec.Shape, h)
 	if spec.Layout != "" {
@@ -198,7 +199,7 @@ func (b *builder) sequence(n int) []pipeline.Value {
 				return
 			}
 			text, numbers := make([]byte, extents(specs[1].Shape, h)[0]), make([]int32, 6)
-			scatter(text, pipeline.Uint8, h)
+			scatter(text, datum.Uint8, h)
 			for k := range numbers {
 				numbers[k] = int32(h >> k)
 			}

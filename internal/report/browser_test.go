@@ -15,7 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/streams"
 )
 
@@ -28,7 +28,7 @@ func TestABrowserShowsThePage(t *testing.T) {
 	host := streams.NewHost()
 	defer host.Close()
 	rec, p, s := runOnStreams(t, host, 200*time.Microsecond)
-	pic, err := NewPicture(Sample{DType: pipeline.Uint8, Layout: pipeline.HWC, Shape: []int{2, 1, 3}, Data: []byte{255, 0, 0, 0, 0, 255}}, Normalisation{}, Caption{Label: "odd", Name: "a_rather_long_name_of_a_picture_0000001.jpg"})
+	pic, err := NewPicture(Sample{DType: datum.Uint8, Layout: datum.HWC, Shape: []int{2, 1, 3}, Data: []byte{255, 0, 0, 0, 0, 255}}, Normalisation{}, Caption{Label: "odd", Name: "a_rather_long_name_of_a_picture_0000001.jpg"})
 	require.NoError(t, err)
 	r := Report{Title: "plankton", Settings: p.Options().String(), Made: time.Now(), Pipeline: p, Stats: s, Series: rec.Series(20), Timeline: rec.Timeline(p.Operators()), Pictures: []Picture{pic}}
 	var page bytes.Buffer

@@ -11,7 +11,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 // Normalisation is what an output's pixels went through: (pixel - Mean) / Std,
@@ -37,14 +37,14 @@ type Picture struct {
 
 // Sample is a copy of one sample of a batch, which outlives the batch.
 type Sample struct {
-	DType  pipeline.DType
-	Layout pipeline.Layout
+	DType  datum.DType
+	Layout datum.Layout
 	Shape  []int
 	Data   []byte
 }
 
 // Copy returns a copy of t.
-func Copy(t *pipeline.Tensor) Sample {
+func Copy(t *datum.Tensor) Sample {
 	return Sample{t.DType(), t.Layout(), slices.Clone(t.Shape()), bytes.Clone(t.Bytes())}
 }
 
@@ -61,7 +61,7 @@ func NewPicture(t Sample, undo Normalisation, caption Caption) (Picture, error) 
 	}
 	h, w, c := shape[0], shape[1], shape[2]
 	pixel := func(y, x, k int) int { return (y*w+x)*c + k }
-	if t.Layout == pipeline.CHW {
+	if t.Layout == datum.CHW {
 		c, h, w = shape[0], shape[1], shape[2]
 		pixel = func(y, x, k int) int { return (k*h+y)*w + x }
 	}
@@ -95,10 +95,10 @@ func NewPicture(t Sample, undo Normalisation, caption Caption) (Picture, error) 
 // values returns a function for a sample's elements.
 func values(t Sample) (func(i int) float64, error) {
 	switch t.DType {
-	case pipeline.Uint8:
+	case datum.Uint8:
 		return func(i int) float64 { return float64(t.Data[i]) }, nil
-	case pipeline.Float32:
-		v := pipeline.View[float32](t.Data)
+	case datum.Float32:
+		v := datum.View[float32](t.Data)
 		return func(i int) float64 { return float64(v[i]) }, nil
 	}
 	return nil, fmt.Errorf("pixels are uint8 or float32, these are %s", t.DType)
@@ -119,10 +119,10 @@ func channel(list []float64, i int, none float64) float64 {
 func Label(t Sample, classes []string) string {
 	best := 0
 	switch {
-	case t.DType == pipeline.Int32 && len(t.Data) == 4:
-		best = int(pipeline.View[int32](t.Data)[0])
-	case t.DType == pipeline.Float32:
-		v := pipeline.View[float32](t.Data)
+	case t.DType == datum.Int32 && len(t.Data) == 4:
+		best = int(datum.View[int32](t.Data)[0])
+	case t.DType == datum.Float32:
+		v := datum.View[float32](t.Data)
 		for i := range v {
 			if v[i] > v[best] {
 				best = i

@@ -18,6 +18,7 @@ import (
 
 	"github.com/planktonml/plankton/iterator"
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/streams"
 )
 
@@ -27,12 +28,12 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type dots struct{ n int64 }
 
 func (s dots) Len() int64 { return s.n }
-func (s dots) Outputs() []pipeline.Spec {
-	return []pipeline.Spec{{DType: pipeline.Uint8, Layout: pipeline.HWC, Shape: []int{2, 3, 3}}, {DType: pipeline.Int32}}
+func (s dots) Outputs() []datum.Spec {
+	return []datum.Spec{{DType: datum.Uint8, Layout: datum.HWC, Shape: []int{2, 3, 3}}, {DType: datum.Int32}}
 }
-func (s dots) Meta() pipeline.Meta     { return pipeline.Meta{Classes: []string{"even", "odd"}} }
+func (s dots) Meta() datum.Meta        { return datum.Meta{Classes: []string{"even", "odd"}} }
 func (s dots) Describe(i int64) string { return fmt.Sprint("dot ", i) }
-func (s dots) Read(_ context.Context, i int64, out []*pipeline.Tensor) error {
+func (s dots) Read(_ context.Context, i int64, out []*datum.Tensor) error {
 	time.Sleep(50 * time.Microsecond)
 	pix, err := out[0].Resize(2, 3, 3)
 	if err != nil {
@@ -54,9 +55,9 @@ func run(t *testing.T) (*Recorder, *pipeline.Pipeline, pipeline.Stats) {
 	rec := NewRecorder()
 	copyOp := func(g *pipeline.Graph, name string, v pipeline.Value) pipeline.Value {
 		return g.Add(pipeline.Op{
-			Name: name, Inputs: []pipeline.Value{v}, Outputs: []pipeline.Spec{v.Spec()},
-			New: func() (pipeline.Kernel, error) {
-				return pipeline.KernelFunc(func(_ *pipeline.Sample, in, out []*pipeline.Tensor) error { return out[0].CopyFrom(in[0]) }), nil
+			Name: name, Inputs: []pipeline.Value{v}, Outputs: []datum.Spec{v.Spec()},
+			New: func() (datum.Kernel, error) {
+				return datum.KernelFunc(func(_ *datum.Sample, in, out []*datum.Tensor) error { return out[0].CopyFrom(in[0]) }), nil
 			},
 		})[0]
 	}
@@ -159,9 +160,9 @@ func TestSeries(t *testing.T) {
 }
 
 func TestPicturesUndoTheNormalisation(t *testing.T) {
-	chw := Sample{DType: pipeline.Float32, Layout: pipeline.CHW, Shape: []int{3, 1, 2}}
+	chw := Sample{DType: datum.Float32, Layout: datum.CHW, Shape: []int{3, 1, 2}}
 	for _, v := range []float32{0, 1, -1, 2, 0.5, 500} { // red, green and blue of two pixels
-		chw.Data = append(chw.Data, pipeline.View[uint8](bytesOfFloat(v))...)
+		chw.Data = append(chw.Data, datum.View[uint8](bytesOfFloat(v))...)
 	}
 	p, err := NewPicture(chw, Normalisation{Mean: []float64{100, 50, 10}, Std: []float64{10, 20, 30}}, Caption{})
 	require.NoError(t, err)
@@ -169,15 +170,15 @@ func TestPicturesUndoTheNormalisation(t *testing.T) {
 	require.Equal(t, color.NRGBA{110, 90, 255, 255}, pixel(t, p, 1, 0))
 	require.Equal(t, [2]int{2, 1}, [2]int{p.Width, p.Height})
 
-	gray := Sample{DType: pipeline.Uint8, Layout: pipeline.HWC, Shape: []int{2, 1, 1}, Data: []byte{7, 9}}
+	gray := Sample{DType: datum.Uint8, Layout: datum.HWC, Shape: []int{2, 1, 1}, Data: []byte{7, 9}}
 	p, err = NewPicture(gray, Normalisation{}, Caption{})
 	require.NoError(t, err)
 	require.Equal(t, color.NRGBA{9, 9, 9, 255}, pixel(t, p, 0, 1))
 
 	for _, bad := range []Sample{
-		{DType: pipeline.Uint8, Shape: []int{4}},
-		{DType: pipeline.Uint8, Shape: []int{1, 1, 2}},
-		{DType: pipeline.Int64, Shape: []int{1, 1, 1}},
+		{DType: datum.Uint8, Shape: []int{4}},
+		{DType: datum.Uint8, Shape: []int{1, 1, 2}},
+		{DType: datum.Int64, Shape: []int{1, 1, 1}},
 	} {
 		_, err := NewPicture(bad, Normalisation{}, Caption{})
 		require.Error(t, err)
@@ -187,7 +188,7 @@ func TestPicturesUndoTheNormalisation(t *testing.T) {
 func bytesOfFloat(v float32) []byte {
 	t := []float32{v}
 	b := make([]byte, 4)
-	copy(pipeline.View[float32](b), t)
+	copy(datum.View[float32](b), t)
 	return b
 }
 
@@ -203,17 +204,17 @@ func pixel(t *testing.T, p Picture, x, y int) color.NRGBA {
 }
 
 func TestLabels(t *testing.T) {
-	one := Sample{DType: pipeline.Int32, Data: []byte{1, 0, 0, 0}}
+	one := Sample{DType: datum.Int32, Data: []byte{1, 0, 0, 0}}
 	require.Equal(t, "odd", Label(one, []string{"even", "odd"}))
 	require.Equal(t, "1", Label(one, nil))
-	hot := Sample{DType: pipeline.Float32, Data: append(bytesOfFloat(0), bytesOfFloat(1)...)}
+	hot := Sample{DType: datum.Float32, Data: append(bytesOfFloat(0), bytesOfFloat(1)...)}
 	require.Equal(t, "odd", Label(hot, []string{"even", "odd"}))
-	require.Empty(t, Label(Sample{DType: pipeline.Uint8}, nil))
+	require.Empty(t, Label(Sample{DType: datum.Uint8}, nil))
 }
 
 func TestThePageNeedsNothingBesideItself(t *testing.T) {
 	rec, p, s := run(t)
-	pic, err := NewPicture(Sample{DType: pipeline.Uint8, Layout: pipeline.HWC, Shape: []int{1, 1, 3}, Data: []byte{1, 2, 3}}, Normalisation{}, Caption{Label: "<i>odd</i>", Name: "<b>1.jpg"})
+	pic, err := NewPicture(Sample{DType: datum.Uint8, Layout: datum.HWC, Shape: []int{1, 1, 3}, Data: []byte{1, 2, 3}}, Normalisation{}, Caption{Label: "<i>odd</i>", Name: "<b>1.jpg"})
 	require.NoError(t, err)
 	r := Report{
 		Title: "plankton & co", Settings: p.Options().String(), Made: time.Now(), Pipeline: p, Stats: s,

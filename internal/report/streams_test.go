@@ -13,6 +13,7 @@ import (
 	"github.com/planktonml/plankton/executor"
 	"github.com/planktonml/plankton/iterator"
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/streams"
 	"github.com/planktonml/plankton/streams/streamtest"
 )
@@ -24,7 +25,7 @@ func runOnStreams(t *testing.T, d streams.Device, kernel time.Duration) (*Record
 	rec := NewRecorder()
 	batchOp := func(g *pipeline.Graph, name string, backend executor.Backend, in ...pipeline.Value) pipeline.Value {
 		return g.AddBatch(pipeline.BatchOp{
-			Name: name, Inputs: in, Outputs: []pipeline.Spec{in[0].Spec()}, Backend: backend,
+			Name: name, Inputs: in, Outputs: []datum.Spec{in[0].Spec()}, Backend: backend,
 			New: func() (pipeline.BatchKernel, error) {
 				return pipeline.BatchKernelFunc(func(_ *streams.Context, in, out []pipeline.BatchTensor) error {
 					time.Sleep(kernel)

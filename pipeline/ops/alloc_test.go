@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/pipeline/ops"
 	"github.com/planktonml/plankton/pipeline/readers"
 )
@@ -27,7 +28,7 @@ func TestWarmOperatorsAllocateNothing(t *testing.T) {
 	const n = 2
 	photo := encodeJPEG(t, smooth(40, 50))
 	drawing := encodePNG(t, smooth(40, 50))
-	pics := readers.Rows(make([]uint8, n*12*10*3), 12, 10, 3).WithLayout(pipeline.HWC)
+	pics := readers.Rows(make([]uint8, n*12*10*3), 12, 10, 3).WithLayout(datum.HWC)
 	chain := func(g *pipeline.Graph, v pipeline.Value) pipeline.Value {
 		v = ops.Resize(g, v, ops.ResizeOptions{Shorter: 20})
 		return ops.CropMirrorNormalize(g, v, ops.CropMirrorNormalizeOptions{
@@ -45,14 +46,14 @@ func TestWarmOperatorsAllocateNothing(t *testing.T) {
 			crop := ops.Crop(g, v, ops.CropOptions{Height: 8, Width: 12, OutOfBounds: ops.BoundsPad, Fill: []float64{1, 2, 3}})
 			g.Output("crop", crop)
 			g.Output("flip", ops.Flip(g, v, ops.FlipOptions{Vertical: ops.CoinFlip(g, 0.5)}))
-			g.Output("resize", ops.Resize(g, crop, ops.ResizeOptions{Height: 20, Width: 5, DType: pipeline.Float32}))
-			g.Output("cmn", ops.CropMirrorNormalize(g, v, ops.CropMirrorNormalizeOptions{PadOutput: true, DType: pipeline.Float16}))
+			g.Output("resize", ops.Resize(g, crop, ops.ResizeOptions{Height: 20, Width: 5, DType: datum.Float32}))
+			g.Output("cmn", ops.CropMirrorNormalize(g, v, ops.CropMirrorNormalizeOptions{PadOutput: true, DType: datum.Float16}))
 			g.Output("chain", chain(g, v))
 		}},
 		{"arrays", false, readers.Rows(make([]float32, n*6), 2, 3), func(g *pipeline.Graph, v pipeline.Value) {
 			g.Output("normalize", ops.Normalize(g, v, ops.NormalizeOptions{Axes: []int{0}, Mean: ops.Constant(g, 3)}))
-			labels := ops.Cast(g, v, pipeline.Int32)
-			g.Output("one_hot", ops.OneHot(g, labels, ops.OneHotOptions{Classes: 5, DType: pipeline.Uint8}))
+			labels := ops.Cast(g, v, datum.Int32)
+			g.Output("one_hot", ops.OneHot(g, labels, ops.OneHotOptions{Classes: 5, DType: datum.Uint8}))
 		}},
 		{"photographs", false, readers.Ragged([][]byte{photo, photo}), func(g *pipeline.Graph, v pipeline.Value) {
 			g.Output("fused", chain(g, ops.DecodeImage(g, v, ops.DecodeOptions{})))

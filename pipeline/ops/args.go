@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 // args are the per-sample arguments of an operator: numbers that are inputs of
@@ -37,17 +38,17 @@ func (a *args) number(name string, v pipeline.Value, def float64) arg {
 }
 
 // isNumber reports whether samples of s are one number each.
-func isNumber(s pipeline.Spec) bool {
+func isNumber(s datum.Spec) bool {
 	for _, d := range s.Shape {
 		if d != 1 {
 			return false
 		}
 	}
-	return s.DType != pipeline.Float16
+	return s.DType != datum.Float16
 }
 
 // of returns the argument's value for the sample whose inputs are in.
-func (a arg) of(in []*pipeline.Tensor) (float64, error) {
+func (a arg) of(in []*datum.Tensor) (float64, error) {
 	if a.at == 0 {
 		return a.def, nil
 	}

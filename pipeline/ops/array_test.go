@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/pipeline/ops"
 	"github.com/planktonml/plankton/pipeline/readers"
 )
@@ -15,24 +16,24 @@ import (
 func TestCast(t *testing.T) {
 	column := readers.Rows([]float32{-1.5, -0.5, 0.5, 2.4, 300, float32(math.Inf(1))}, 2, 3)
 	for _, c := range []struct {
-		to   pipeline.DType
+		to   datum.DType
 		want []float64
 	}{
-		{pipeline.Uint8, []float64{0, 0, 1, 2, 255, 255}},
-		{pipeline.Int8, []float64{-2, -1, 1, 2, 127, 127}},
-		{pipeline.Int32, []float64{-2, -1, 1, 2, 300, math.MaxInt32}},
-		{pipeline.Bool, []float64{1, 1, 1, 1, 1, 1}},
-		{pipeline.Float64, []float64{-1.5, -0.5, 0.5, float64(float32(2.4)), 300, math.Inf(1)}},
+		{datum.Uint8, []float64{0, 0, 1, 2, 255, 255}},
+		{datum.Int8, []float64{-2, -1, 1, 2, 127, 127}},
+		{datum.Int32, []float64{-2, -1, 1, 2, 300, math.MaxInt32}},
+		{datum.Bool, []float64{1, 1, 1, 1, 1, 1}},
+		{datum.Float64, []float64{-1.5, -0.5, 0.5, float64(float32(2.4)), 300, math.Inf(1)}},
 	} {
 		got := only(t, column, func(g *pipeline.Graph, v pipeline.Value) pipeline.Value { return ops.Cast(g, v, c.to) })
 		require.Equal(t, []array{{c.to, "", []int{2, 3}, c.want}}, got)
 	}
-	got := only(t, picture(1, 1, 3, 1, 2, 3), func(g *pipeline.Graph, v pipeline.Value) pipeline.Value { return ops.Cast(g, v, pipeline.Int64) })
-	require.Equal(t, pipeline.HWC, got[0].layout, "the layout stays")
+	got := only(t, picture(1, 1, 3, 1, 2, 3), func(g *pipeline.Graph, v pipeline.Value) pipeline.Value { return ops.Cast(g, v, datum.Int64) })
+	require.Equal(t, datum.HWC, got[0].layout, "the layout stays")
 }
 
 func TestNormalize(t *testing.T) {
-	data := readers.Rows([]float32{1, 2, 3, 6}, 2, 2, 1).WithLayout(pipeline.HWC)
+	data := readers.Rows([]float32{1, 2, 3, 6}, 2, 2, 1).WithLayout(datum.HWC)
 	all := []float64{-2, -1, 0, 3} // less the mean
 	for i := range all {
 		all[i] /= math.Sqrt(3.5)
@@ -58,14 +59,14 @@ func TestNormalize(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			got := only(t, data, func(g *pipeline.Graph, v pipeline.Value) pipeline.Value { return ops.Normalize(g, v, c.opt(g)) })[0]
 			require.Equal(t, []int{2, 2, 1}, got.shape)
-			require.Equal(t, pipeline.Float32, got.dtype)
+			require.Equal(t, datum.Float32, got.dtype)
 			require.InDeltaSlice(t, c.want, got.data, 1e-5)
 		})
 	}
 	got := only(t, readers.Rows([]float64{5, 5, 5}, 3), func(g *pipeline.Graph, v pipeline.Value) pipeline.Value {
-		return ops.Normalize(g, v, ops.NormalizeOptions{Shift: 7, DType: pipeline.Uint8})
+		return ops.Normalize(g, v, ops.NormalizeOptions{Shift: 7, DType: datum.Uint8})
 	})
-	require.Equal(t, array{pipeline.Uint8, "", []int{3}, []float64{7, 7, 7}}, got[0], "data without deviation become Shift")
+	require.Equal(t, array{datum.Uint8, "", []int{3}, []float64{7, 7, 7}}, got[0], "data without deviation become Shift")
 }
 
 func TestOneHot(t *testing.T) {
@@ -77,21 +78,21 @@ func TestOneHot(t *testing.T) {
 		want   array
 	}{
 		{"classes from the reader", readers.Rows([]int32{2}).WithClasses(3), ops.OneHotOptions{},
-			array{pipeline.Float32, "", []int{3}, []float64{0, 0, 1}}},
+			array{datum.Float32, "", []int{3}, []float64{0, 0, 1}}},
 		{"other values", readers.Rows([]uint8{0}), ops.OneHotOptions{Classes: 2, On: 0.9, Off: 0.1},
-			array{pipeline.Float32, "", []int{2}, []float64{float64(float32(0.9)), float64(float32(0.1))}}},
-		{"only off", readers.Rows([]int64{1}), ops.OneHotOptions{Classes: 2, Off: 5, DType: pipeline.Int16},
-			array{pipeline.Int16, "", []int{2}, []float64{5, 0}}},
+			array{datum.Float32, "", []int{2}, []float64{float64(float32(0.9)), float64(float32(0.1))}}},
+		{"only off", readers.Rows([]int64{1}), ops.OneHotOptions{Classes: 2, Off: 5, DType: datum.Int16},
+			array{datum.Int16, "", []int{2}, []float64{5, 0}}},
 		{"unknown", readers.Rows([]int32{-1}), ops.OneHotOptions{Classes: 2, IgnoreUnknown: true},
-			array{pipeline.Float32, "", []int{2}, []float64{0, 0}}},
+			array{datum.Float32, "", []int{2}, []float64{0, 0}}},
 		{"an array", readers.Rows([]int32{1, 0}, 2), ops.OneHotOptions{Classes: 3},
-			array{pipeline.Float32, "", []int{2, 3}, []float64{0, 1, 0, 1, 0, 0}}},
+			array{datum.Float32, "", []int{2, 3}, []float64{0, 1, 0, 1, 0, 0}}},
 		{"an array of one", readers.Rows([]int32{1}, 1), ops.OneHotOptions{Classes: 3},
-			array{pipeline.Float32, "", []int{3}, []float64{0, 1, 0}}},
+			array{datum.Float32, "", []int{3}, []float64{0, 1, 0}}},
 		{"an array of one, classes first", readers.Rows([]int32{1}, 1), ops.OneHotOptions{Classes: 3, Axis: &first},
-			array{pipeline.Float32, "", []int{3, 1}, []float64{0, 1, 0}}},
+			array{datum.Float32, "", []int{3, 1}, []float64{0, 1, 0}}},
 		{"classes first", readers.Rows([]int32{1, 0}, 2), ops.OneHotOptions{Classes: 3, Axis: &first},
-			array{pipeline.Float32, "", []int{3, 2}, []float64{0, 1, 1, 0, 0, 0}}},
+			array{datum.Float32, "", []int{3, 2}, []float64{0, 1, 1, 0, 0, 0}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := only(t, c.labels, func(g *pipeline.Graph, v pipeline.Value) pipeline.Value { return ops.OneHot(g, v, c.opt) })
@@ -107,7 +108,7 @@ func TestOneHot(t *testing.T) {
 }
 
 func TestFunc(t *testing.T) {
-	divide := func(_ *pipeline.Sample, in, out []*pipeline.Tensor) error {
+	divide := func(_ *datum.Sample, in, out []*datum.Tensor) error {
 		a, b := in[0].Int32s()[0], in[1].Int32s()[0]
 		if b == 0 {
 			return errors.New("division by zero")
@@ -122,7 +123,7 @@ func TestFunc(t *testing.T) {
 	}
 	define := func(g *pipeline.Graph) {
 		in := readers.Slices(g, readers.SlicesOptions{}, readers.Rows([]int32{7, 9, 1}), readers.Rows([]int32{2, 3, 0}))
-		o := ops.FuncOptions{Name: "divide", Outputs: []pipeline.Spec{{DType: pipeline.Int32}, {DType: pipeline.Int32}}}
+		o := ops.FuncOptions{Name: "divide", Outputs: []datum.Spec{{DType: datum.Int32}, {DType: datum.Int32}}}
 		out := ops.Func(g, o, divide, in...)
 		g.Output("quotient", out[0])
 		g.Output("remainder", out[1])
@@ -138,9 +139,9 @@ func TestFunc(t *testing.T) {
 
 // An output must have the shape that its operator declared.
 func TestAFuncThatBreaksItsDeclaration(t *testing.T) {
-	o := ops.FuncOptions{Outputs: []pipeline.Spec{{DType: pipeline.Int32, Shape: []int{2}}}}
+	o := ops.FuncOptions{Outputs: []datum.Spec{{DType: datum.Int32, Shape: []int{2}}}}
 	msg := fails(t, readers.Rows([]int32{1}), func(g *pipeline.Graph, v pipeline.Value) pipeline.Value {
-		return ops.Func(g, o, func(_ *pipeline.Sample, in, out []*pipeline.Tensor) error {
+		return ops.Func(g, o, func(_ *datum.Sample, in, out []*datum.Tensor) error {
 			_, err := out[0].Resize(3)
 			return err
 		}, v)[0]

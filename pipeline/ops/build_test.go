@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/pipeline/ops"
 	"github.com/planktonml/plankton/pipeline/readers"
 )
@@ -45,7 +46,7 @@ func TestBuildErrorsNameTheOperator(t *testing.T) {
 		{func(g g) { ops.Flip(g, none, ops.FlipOptions{}) }, "flip: the input is missing"},
 		{func(g g) { ops.CropMirrorNormalize(g, none, ops.CropMirrorNormalizeOptions{}) }, "crop_mirror_normalize: the input is missing"},
 		{func(g g) { ops.Normalize(g, none, ops.NormalizeOptions{AxisNames: "HW"}) }, "normalize: the input is missing"},
-		{func(g g) { ops.Cast(g, none, pipeline.Float32) }, "cast: the input is missing"},
+		{func(g g) { ops.Cast(g, none, datum.Float32) }, "cast: the input is missing"},
 		{func(g g) { ops.OneHot(g, none, ops.OneHotOptions{}) }, "one_hot: the input is missing"},
 		{func(g g) { ops.Func(g, ops.FuncOptions{}, nil, pic, none) }, "func: input 1 is missing"},
 		{func(g g) { ops.Func(g, ops.FuncOptions{Name: "blend"}, nil, none) }, "blend: input 0 is missing"},
@@ -59,18 +60,18 @@ func TestBuildErrorsNameTheOperator(t *testing.T) {
 		{func(g g) { ops.Crop(g, planes, ops.CropOptions{}) },
 			"crop: the input is uint8 CHW 3×4×4; a picture H×W×C (layout HWC) is wanted: put this operator before the one that makes CHW, or have that make HWC"},
 		{func(g g) {
-			ops.Flip(g, ops.OneHot(g, ops.Cast(g, vector, pipeline.Int32), ops.OneHotOptions{Classes: 2}), ops.FlipOptions{})
+			ops.Flip(g, ops.OneHot(g, ops.Cast(g, vector, datum.Int32), ops.OneHotOptions{Classes: 2}), ops.FlipOptions{})
 		},
 			"flip: the input is float32 5×2; a picture H×W×C (layout HWC) is wanted: give it a third dimension for its channels, one for grey"},
 		{func(g g) { ops.Resize(g, pic, ops.ResizeOptions{Mode: ops.Stretch}) },
 			"resize: no size is given: set Height and Width, or Shorter, or Longer"},
-		{func(g g) { ops.OneHot(g, ops.Cast(g, label, pipeline.Float32), ops.OneHotOptions{Classes: 2}) },
+		{func(g g) { ops.OneHot(g, ops.Cast(g, label, datum.Float32), ops.OneHotOptions{Classes: 2}) },
 			"one_hot: the labels are float32 scalar; integers are wanted"},
 		{func(g g) { ops.Flip(g, pic, ops.FlipOptions{Horizontal: vector}) },
 			"flip: Horizontal is float32 5; one number per sample is wanted"},
 		{func(g g) { ops.Flip(g, pic, ops.FlipOptions{Vertical: file}) },
 			"flip: Vertical is uint8 ?; one number per sample is wanted"},
-		{func(g g) { ops.Flip(g, pic, ops.FlipOptions{Vertical: ops.Cast(g, label, pipeline.Float16)}) },
+		{func(g g) { ops.Flip(g, pic, ops.FlipOptions{Vertical: ops.Cast(g, label, datum.Float16)}) },
 			"flip: Vertical is float16 scalar; one number per sample is wanted"},
 
 		// Decoders.
@@ -90,7 +91,7 @@ func TestBuildErrorsNameTheOperator(t *testing.T) {
 		{resize(ops.ResizeOptions{Interp: 9}), "resize: unknown mode 0 or filter 9, 0, 0"},
 		{resize(ops.ResizeOptions{Height: math.NaN()}), "resize: an extent is NaN; it must be finite"},
 		{resize(ops.ResizeOptions{Height: 2, Width: 2, MaxWidth: -1}), "resize: MaxHeight is 0 and MaxWidth -1; they must not be negative"},
-		{resize(ops.ResizeOptions{DType: pipeline.Int32}), "resize: the output type is int32; uint8 and float32 are possible"},
+		{resize(ops.ResizeOptions{DType: datum.Int32}), "resize: the output type is int32; uint8 and float32 are possible"},
 		{resize(ops.ResizeOptions{ROIStart: [2]float64{1, 1}, ROIEnd: [2]float64{1, 1}}),
 			"resize: the region from [1 1] to [1 1] of a 4×4 picture is empty"},
 		{func(g g) { ops.Resize(g, decoded, ops.ResizeOptions{Height: 1e9, Width: 1}) },
@@ -165,7 +166,7 @@ func TestBuildErrorsNameTheOperator(t *testing.T) {
 		t.Run(c.want, func(t *testing.T) {
 			_, err := pipeline.New(pipeline.Options{BatchSize: 1}, func(g *pipeline.Graph) {
 				in := readers.Slices(g, readers.SlicesOptions{},
-					picture(4, 4, 3, ramp(48)...), readers.Rows(ramp(48), 3, 4, 4).WithLayout(pipeline.CHW),
+					picture(4, 4, 3, ramp(48)...), readers.Rows(ramp(48), 3, 4, 4).WithLayout(datum.CHW),
 					readers.Rows([]int32{1}), readers.Ragged([][]byte{{1}}), readers.Rows(make([]float32, 5), 5))
 				pic, planes, label, file, vector = in[0], in[1], in[2], in[3], in[4]
 				decoded = ops.DecodeImage(g, file, ops.DecodeOptions{})
@@ -192,7 +193,7 @@ func TestOperatorsAfterAMistake(t *testing.T) {
 		v = ops.Normalize(g, v, ops.NormalizeOptions{AxisNames: "HW", Mean: ops.Constant(g, 1)})
 		v = ops.Cast(g, v, 0)
 		v = ops.OneHot(g, v, ops.OneHotOptions{})
-		v = ops.Func(g, ops.FuncOptions{Outputs: make([]pipeline.Spec, 1)}, nil, v)[0]
+		v = ops.Func(g, ops.FuncOptions{Outputs: make([]datum.Spec, 1)}, nil, v)[0]
 		g.Output("x", v)
 	})
 	require.EqualError(t, err, "pipeline: decoders.image: the input is missing")
@@ -207,7 +208,7 @@ func conventions(op string) string {
 func TestNumbersOfOneConventionAreTaken(t *testing.T) {
 	_, err := pipeline.New(pipeline.Options{BatchSize: 1}, func(g *pipeline.Graph) {
 		bytes := readers.Slices(g, readers.SlicesOptions{}, picture(2, 2, 3, ramp(12)...))[0]
-		floats := ops.Cast(g, bytes, pipeline.Float32)
+		floats := ops.Cast(g, bytes, datum.Float32)
 		small, large, unknown := ops.Constant(g, 0.5), ops.Constant(g, 50), ops.Uniform(g, 0, 1)
 		for i, v := range []pipeline.Value{
 			ops.CropMirrorNormalize(g, floats, ops.CropMirrorNormalizeOptions{Mean: []float64{0.5}, Std: []float64{0.5}}),

@@ -5,6 +5,7 @@ import (
 
 	"github.com/planktonml/plankton/internal/imaging"
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 // ImageNetMean and ImageNetStd are the channel means and deviations of the
@@ -18,13 +19,13 @@ var (
 type CropMirrorNormalizeOptions struct {
 	CropOptions // what is cut out; Fill is in the units of the output
 
-	Mirror    pipeline.Value  // not 0: reverse the columns; default no
-	Mean, Std []float64       // one, or one per channel; default 0 and 1
-	Scale     float64         // default 1
-	Shift     float64         // default 0
-	DType     pipeline.DType  // default Float32; integers are rounded and saturate
-	Layout    pipeline.Layout // CHW, the default, or HWC
-	PadOutput bool            // add channels up to a power of two; they hold 0, or Fill under BoundsPad
+	Mirror    pipeline.Value // not 0: reverse the columns; default no
+	Mean, Std []float64      // one, or one per channel; default 0 and 1
+	Scale     float64        // default 1
+	Shift     float64        // default 0
+	DType     datum.DType    // default Float32; integers are rounded and saturate
+	Layout    datum.Layout   // CHW, the default, or HWC
+	PadOutput bool           // add channels up to a power of two; they hold 0, or Fill under BoundsPad
 }
 
 // setDefaults sets what is zero and has another default.
@@ -33,10 +34,10 @@ func (o *CropMirrorNormalizeOptions) setDefaults() {
 		o.Scale = 1
 	}
 	if o.DType == 0 {
-		o.DType = pipeline.Float32
+		o.DType = datum.Float32
 	}
 	if o.Layout == "" {
-		o.Layout = pipeline.CHW
+		o.Layout = datum.CHW
 	}
 }
 
@@ -50,7 +51,7 @@ func (o *CropMirrorNormalizeOptions) fill() []float32 {
 }
 
 // checkChannels refuses a Mean or Std that does not suit the pictures.
-func (o *CropMirrorNormalizeOptions) checkChannels(g *pipeline.Graph, name string, in pipeline.Spec) {
+func (o *CropMirrorNormalizeOptions) checkChannels(g *pipeline.Graph, name string, in datum.Spec) {
 	channels := in.Shape[2]
 	perChannel(g, name, "Mean", o.Mean, channels)
 	perChannel(g, name, "Std", o.Std, channels)
@@ -80,7 +81,7 @@ func CropMirrorNormalize(g *pipeline.Graph, v pipeline.Value, o CropMirrorNormal
 	o.CropOptions.check(g, name, in)
 	element(g, name, o.DType)
 	switch {
-	case o.Layout != pipeline.CHW && o.Layout != pipeline.HWC:
+	case o.Layout != datum.CHW && o.Layout != datum.HWC:
 		g.Fail(name, fmt.Errorf("the layout is %q; CHW and HWC are possible", o.Layout))
 	case o.PadOutput && channels < 0:
 		g.Fail(name, fmt.Errorf("PadOutput needs a known number of channels; the input is %s", in))
@@ -91,17 +92,17 @@ func CropMirrorNormalize(g *pipeline.Graph, v pipeline.Value, o CropMirrorNormal
 		window: newWindow(a, o.CropOptions), mirror: a.number("Mirror", o.Mirror, 0), to: o.DType, pad: o.PadOutput, layout: o.Layout,
 		spec: imaging.CMNSpec{
 			Fill: o.fill(), Mean: float32s(o.Mean), Std: float32s(o.Std),
-			Scale: float32(o.Scale), Shift: float32(o.Shift), DstCHW: o.Layout == pipeline.CHW,
+			Scale: float32(o.Scale), Shift: float32(o.Shift), DstCHW: o.Layout == datum.CHW,
 		},
 	}
 	h, w := k.window.known(in)
-	spec := pipeline.Spec{DType: o.DType, Layout: o.Layout, Shape: []int{h, w, k.channels(channels)}}
-	if o.Layout == pipeline.CHW {
+	spec := datum.Spec{DType: o.DType, Layout: o.Layout, Shape: []int{h, w, k.channels(channels)}}
+	if o.Layout == datum.CHW {
 		spec.Shape = []int{k.channels(channels), h, w}
 	}
 	return one(g, pipeline.Op{
-		Name: name, Inputs: a.inputs, Outputs: []pipeline.Spec{spec},
-		New:       func() (pipeline.Kernel, error) { k := k; return &k, nil },
+		Name: name, Inputs: a.inputs, Outputs: []datum.Spec{spec},
+		New:       func() (datum.Kernel, error) { k := k; return &k, nil },
 		Expensive: true,
 		Config:    fmt.Sprintf("%+v mirror=%+v %v %v pad=%t %+v", k.window, k.mirror, k.to, k.layout, k.pad, k.spec),
 		Fuse:      func(p *pipeline.Op) *pipeline.Op { return fuseResize(p, k, channels, a.inputs, spec) },
@@ -112,8 +113,8 @@ func CropMirrorNormalize(g *pipeline.Graph, v pipeline.Value, o CropMirrorNormal
 type cmn struct {
 	window window
 	mirror arg
-	to     pipeline.DType
-	layout pipeline.Layout
+	to     datum.DType
+	layout datum.Layout
 	pad    bool
 	spec   imaging.CMNSpec
 	work   imaging.CropMirrorNormalizer
@@ -139,7 +140,7 @@ func padded(c int) int {
 	return n
 }
 
-func (k *cmn) Run(_ *pipeline.Sample, in, out []*pipeline.Tensor) error {
+func (k *cmn) Run(_ *datum.Sample, in, out []*datum.Tensor) error {
 	h, w, c, err := shape3(in[0])
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/planktonml/plankton/iterator"
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/pipeline/ops"
 	"github.com/planktonml/plankton/pipeline/readers"
 )
@@ -29,8 +30,8 @@ func squareOnBlack(side int) []byte {
 
 // share adds an operator that computes which share of a picture is bright.
 func share(g *pipeline.Graph, img pipeline.Value) pipeline.Value {
-	return ops.Func(g, ops.FuncOptions{Name: "share", Outputs: []pipeline.Spec{{DType: pipeline.Float32}}},
-		func(_ *pipeline.Sample, in, out []*pipeline.Tensor) error {
+	return ops.Func(g, ops.FuncOptions{Name: "share", Outputs: []datum.Spec{{DType: datum.Float32}}},
+		func(_ *datum.Sample, in, out []*datum.Tensor) error {
 			if _, err := out[0].Resize(); err != nil {
 				return err
 			}
@@ -47,8 +48,8 @@ func share(g *pipeline.Graph, img pipeline.Value) pipeline.Value {
 
 // below adds an operator that compares a number with a bound.
 func below(g *pipeline.Graph, v pipeline.Value, bound float32) pipeline.Value {
-	return ops.Func(g, ops.FuncOptions{Name: "below", Outputs: []pipeline.Spec{{DType: pipeline.Int32}}},
-		func(_ *pipeline.Sample, in, out []*pipeline.Tensor) error {
+	return ops.Func(g, ops.FuncOptions{Name: "below", Outputs: []datum.Spec{{DType: datum.Int32}}},
+		func(_ *datum.Sample, in, out []*datum.Tensor) error {
 			if _, err := out[0].Resize(); err != nil {
 				return err
 			}

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 // Most published means and deviations are for pixels 0 … 1. On pictures of bytes they
@@ -15,8 +16,8 @@ var errConvention = errors.New("Mean and Std are those of pixels 0 … 1, but th
 
 // checkConvention refuses numbers for pixels 0 … 1 on pictures of bytes: no mean beyond 1
 // and all deviations below 1.
-func checkConvention(g *pipeline.Graph, name string, in pipeline.Spec, mean, std []float64) {
-	if in.DType != pipeline.Uint8 || len(std) == 0 {
+func checkConvention(g *pipeline.Graph, name string, in datum.Spec, mean, std []float64) {
+	if in.DType != datum.Uint8 || len(std) == 0 {
 		return
 	}
 	for _, m := range mean {

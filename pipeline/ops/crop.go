@@ -5,6 +5,7 @@ import (
 
 	"github.com/planktonml/plankton/internal/imaging"
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 // Bounds says what becomes of a region that reaches beyond the picture.
@@ -37,14 +38,14 @@ func Crop(g *pipeline.Graph, v pipeline.Value, o CropOptions) pipeline.Value {
 	k := crop{o: o, window: newWindow(a, o)}
 	h, w := k.window.known(spec)
 	return one(g, pipeline.Op{
-		Name: name, Inputs: a.inputs, Outputs: []pipeline.Spec{pictureSpec(spec.DType, h, w, spec.Shape[2])},
-		New:    func() (pipeline.Kernel, error) { k := k; return &k, nil },
+		Name: name, Inputs: a.inputs, Outputs: []datum.Spec{pictureSpec(spec.DType, h, w, spec.Shape[2])},
+		New:    func() (datum.Kernel, error) { k := k; return &k, nil },
 		Config: fmt.Sprintf("%+v fill=%v", k.window, o.Fill),
 	})
 }
 
 // check reports options that cannot work on pictures of the given spec.
-func (o *CropOptions) check(g *pipeline.Graph, op string, in pipeline.Spec) {
+func (o *CropOptions) check(g *pipeline.Graph, op string, in datum.Spec) {
 	h, w := in.Shape[0], in.Shape[1]
 	switch {
 	case o.Height < 0 || o.Width < 0:
@@ -79,7 +80,7 @@ func (w window) whole() bool { return w.height == 0 && w.width == 0 }
 
 // known returns the extents of the region as far as they are known of pictures
 // of the given spec; -1 where they are not.
-func (w window) known(s pipeline.Spec) (height, width int) {
+func (w window) known(s datum.Spec) (height, width int) {
 	return w.extent(w.height, s.Shape[0]), w.extent(w.width, s.Shape[1])
 }
 
@@ -95,14 +96,14 @@ func (w window) extent(want, have int) int {
 
 // at returns the region in a picture of h×w pixels: first row and column, and
 // extents.
-func (w window) at(in []*pipeline.Tensor, h, wd int) (y, x, height, width int, err error) {
+func (w window) at(in []*datum.Tensor, h, wd int) (y, x, height, width int, err error) {
 	if y, height, err = w.axis(w.posY, in, w.height, h); err == nil {
 		x, width, err = w.axis(w.posX, in, w.width, wd)
 	}
 	return y, x, height, width, err
 }
 
-func (w window) axis(pos arg, in []*pipeline.Tensor, want, have int) (start, n int, err error) {
+func (w window) axis(pos arg, in []*datum.Tensor, want, have int) (start, n int, err error) {
 	if want == 0 {
 		return 0, have, nil
 	}
@@ -124,13 +125,13 @@ type crop struct {
 	o      CropOptions
 	window window
 	fill   []byte
-	filled pipeline.DType // the type of fill
+	filled datum.DType // the type of fill
 	src    [3]int
 	start  [3]int
 	shape  [3]int
 }
 
-func (k *crop) Run(_ *pipeline.Sample, in, out []*pipeline.Tensor) error {
+func (k *crop) Run(_ *datum.Sample, in, out []*datum.Tensor) error {
 	h, w, c, err := shape3(in[0])
 	if err != nil {
 		return err
@@ -147,7 +148,7 @@ func (k *crop) Run(_ *pipeline.Sample, in, out []*pipeline.Tensor) error {
 	out[0].SetLayout(in[0].Layout())
 	if len(k.o.Fill) > 0 && k.filled != t {
 		k.fill, k.filled = make([]byte, len(k.o.Fill)*t.Size()), t
-		if err := imaging.Cast(k.fill, dtype(t), pipeline.BytesOf(k.o.Fill), imaging.Float64); err != nil {
+		if err := imaging.Cast(k.fill, dtype(t), datum.BytesOf(k.o.Fill), imaging.Float64); err != nil {
 			return err
 		}
 	}

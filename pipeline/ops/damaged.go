@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/planktonml/plankton/internal/jpeg"
-	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 // DamagedPolicy says what becomes of a JPEG file whose coded data are damaged but can
@@ -50,7 +50,7 @@ func (p *picturefile) again(err error) bool {
 }
 
 // kept ends the second decoding of a file in which damage was found.
-func (p *picturefile) kept(s *pipeline.Sample, damage, err error) error {
+func (p *picturefile) kept(s *datum.Sample, damage, err error) error {
 	p.jpeg.Tolerant = false
 	if err == nil {
 		s.Warn(fmt.Errorf("a damaged picture was kept: %w", damage))

@@ -11,6 +11,7 @@ import (
 	"github.com/planktonml/plankton/internal/jpeg"
 	"github.com/planktonml/plankton/iterator"
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/pipeline/ops"
 	"github.com/planktonml/plankton/pipeline/readers"
 )
@@ -116,9 +117,9 @@ func TestDecodersSeeTheContextOfTheSample(t *testing.T) {
 	p, err := pipeline.New(pipeline.Options{BatchSize: 1, Workers: 1, PrefetchDepth: 1}, func(g *pipeline.Graph) {
 		v := readers.Slices(g, readers.SlicesOptions{}, readers.Ragged([][]byte{file}))[0]
 		v = g.Add(pipeline.Op{
-			Name: "cancel", Inputs: []pipeline.Value{v}, Outputs: []pipeline.Spec{v.Spec()},
-			New: func() (pipeline.Kernel, error) {
-				return pipeline.KernelFunc(func(s *pipeline.Sample, in, out []*pipeline.Tensor) error {
+			Name: "cancel", Inputs: []pipeline.Value{v}, Outputs: []datum.Spec{v.Spec()},
+			New: func() (datum.Kernel, error) {
+				return datum.KernelFunc(func(s *datum.Sample, in, out []*datum.Tensor) error {
 					cancel()
 					<-s.Context().Done()
 					return out[0].CopyFrom(in[0])

@@ -7,6 +7,7 @@ import (
 
 	"github.com/planktonml/plankton/internal/imaging"
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 // ColorType is what a decoder makes of a picture.
@@ -94,7 +95,7 @@ func (o *DecodeOptions) check(g *pipeline.Graph, name string, encoded pipeline.V
 	}
 	given(g, name, encoded)
 	switch {
-	case in.DType != pipeline.Uint8 || len(in.Shape) != 1:
+	case in.DType != datum.Uint8 || len(in.Shape) != 1:
 		g.Fail(name, fmt.Errorf("the input is %s; the bytes of a picture file are wanted, uint8 of one dimension", in))
 	case o.Type > Indexed:
 		g.Fail(name, fmt.Errorf("Type is %d; it must be RGB, Gray, BGR, YCbCr, Any or Indexed", o.Type))
@@ -116,8 +117,8 @@ func addDecode(g *pipeline.Graph, name string, encoded pipeline.Value, o DecodeO
 	}
 	d := decode{o: o, crop: crop, exact: g.Options().ExactRGB, file: picturefile{ample: g.Options().MemoryBudget == 0}}
 	return one(g, pipeline.Op{
-		Name: name, Inputs: []pipeline.Value{encoded}, Outputs: []pipeline.Spec{pictureSpec(pipeline.Uint8, -1, -1, channels)},
-		New:       func() (pipeline.Kernel, error) { d := d; return &d, nil },
+		Name: name, Inputs: []pipeline.Value{encoded}, Outputs: []datum.Spec{pictureSpec(datum.Uint8, -1, -1, channels)},
+		New:       func() (datum.Kernel, error) { d := d; return &d, nil },
 		Expensive: true,
 		Config:    d.config(),
 		Detail:    d,
@@ -128,11 +129,11 @@ func addDecode(g *pipeline.Graph, name string, encoded pipeline.Value, o DecodeO
 type randomCrop struct {
 	area, aspect [2]float64
 	attempts     int
-	random       pipeline.Random
+	random       datum.Random
 }
 
 // draw returns a region of a picture of h×w pixels.
-func (r *randomCrop) draw(s *pipeline.Sample, h, w int) image.Rectangle {
+func (r *randomCrop) draw(s *datum.Sample, h, w int) image.Rectangle {
 	rnd := r.random.At(s)
 	lo, hi := math.Log(r.aspect[0]), math.Log(r.aspect[1])
 	for range r.attempts {
@@ -174,13 +175,13 @@ func (d *decode) config() string {
 	return fmt.Sprintf("%s %+v", o, *d.crop)
 }
 
-func (d *decode) open(s *pipeline.Sample, data []byte) error { return d.file.open(s, data, &d.o) }
+func (d *decode) open(s *datum.Sample, data []byte) error { return d.file.open(s, data, &d.o) }
 
 // Release gives up what the decoder keeps from sample to sample.
 func (d *decode) Release() { d.file.release() }
 
 // region returns the part of the picture that is wanted for a sample.
-func (d *decode) region(s *pipeline.Sample) image.Rectangle {
+func (d *decode) region(s *datum.Sample) image.Rectangle {
 	if d.crop == nil {
 		return image.Rect(0, 0, d.file.w, d.file.h)
 	}
@@ -194,7 +195,7 @@ func (d *decode) planar() bool {
 }
 
 // pixels decodes a region into memory of its own.
-func (d *decode) pixels(s *pipeline.Sample, r image.Rectangle) (imaging.Image, error) {
+func (d *decode) pixels(s *datum.Sample, r image.Rectangle) (imaging.Image, error) {
 	m := imaging.Image{Type: imaging.Uint8, H: r.Dy(), W: r.Dx(), C: d.file.channels(d.o.Type)}
 	err := d.file.admit(r)
 	if err != nil {
@@ -207,7 +208,7 @@ func (d *decode) pixels(s *pipeline.Sample, r image.Rectangle) (imaging.Image, e
 }
 
 // Run decodes a sample.
-func (d *decode) Run(s *pipeline.Sample, in, out []*pipeline.Tensor) error {
+func (d *decode) Run(s *datum.Sample, in, out []*datum.Tensor) error {
 	if err := d.open(s, in[0].Bytes()); err != nil {
 		return err
 	}
@@ -219,6 +220,6 @@ func (d *decode) Run(s *pipeline.Sample, in, out []*pipeline.Tensor) error {
 	if err != nil {
 		return err
 	}
-	out[0].SetLayout(pipeline.HWC)
+	out[0].SetLayout(datum.HWC)
 	return d.file.pixels(s, dst, r, d.o.Type)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/pipeline/ops"
 	"github.com/planktonml/plankton/pipeline/readers"
 )
@@ -58,8 +59,8 @@ func decode(t *testing.T, file []byte, o ops.DecodeOptions) array {
 	got := only(t, readers.Ragged([][]byte{file}), func(g *pipeline.Graph, v pipeline.Value) pipeline.Value {
 		return ops.DecodeImage(g, v, o)
 	})[0]
-	require.Equal(t, pipeline.Uint8, got.dtype)
-	require.Equal(t, pipeline.HWC, got.layout)
+	require.Equal(t, datum.Uint8, got.dtype)
+	require.Equal(t, datum.HWC, got.layout)
 	return got
 }
 
@@ -93,7 +94,7 @@ func TestDecodePNG(t *testing.T) {
 			color.NRGBA{9, 8, 7, 255}, color.NRGBA{250, 60, 70, 80})), []float64{9, 8, 7, 250, 60, 70}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			require.Equal(t, array{pipeline.Uint8, pipeline.HWC, []int{1, 2, 3}, c.rgb}, decode(t, c.file, ops.DecodeOptions{}))
+			require.Equal(t, array{datum.Uint8, datum.HWC, []int{1, 2, 3}, c.rgb}, decode(t, c.file, ops.DecodeOptions{}))
 			rgb := c.rgb
 			require.Equal(t, []float64{rgb[2], rgb[1], rgb[0], rgb[5], rgb[4], rgb[3]}, decode(t, c.file, ops.DecodeOptions{Type: ops.BGR}).data)
 
@@ -122,7 +123,7 @@ func TestDecodePNG(t *testing.T) {
 func TestDecodeInterlacedPNG(t *testing.T) {
 	// Passes of 1, 1 and 2 pixels, each row with a byte for its filter.
 	file := pngFile(2, 2, 8, 0, 1, []byte{0, 10, 0, 20, 0, 30, 40})
-	require.Equal(t, array{pipeline.Uint8, pipeline.HWC, []int{2, 2, 1}, []float64{10, 20, 30, 40}}, decode(t, file, ops.DecodeOptions{Type: ops.Any}))
+	require.Equal(t, array{datum.Uint8, datum.HWC, []int{2, 2, 1}, []float64{10, 20, 30, 40}}, decode(t, file, ops.DecodeOptions{Type: ops.Any}))
 	msg := fails(t, readers.Ragged([][]byte{file[:len(file)-20]}), func(g *pipeline.Graph, v pipeline.Value) pipeline.Value {
 		return ops.DecodeImage(g, v, ops.DecodeOptions{})
 	})

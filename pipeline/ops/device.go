@@ -7,6 +7,7 @@ import (
 	"github.com/planktonml/plankton/executor"
 	"github.com/planktonml/plankton/internal/accel"
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/streams"
 )
 
@@ -38,7 +39,7 @@ func ToDevice(g *pipeline.Graph, v pipeline.Value) pipeline.Value {
 		return g.WholeBatch(v)
 	}
 	return g.AddBatch(pipeline.BatchOp{
-		Name: name, Inputs: []pipeline.Value{v}, Outputs: []pipeline.Spec{v.Spec()},
+		Name: name, Inputs: []pipeline.Value{v}, Outputs: []datum.Spec{v.Spec()},
 		Backend: executor.Mixed, Command: uploads, Moves: true,
 		New: func() (pipeline.BatchKernel, error) { return pipeline.BatchKernelFunc(upload), nil },
 	})[0]
@@ -82,9 +83,9 @@ func DeviceOneHot(g *pipeline.Graph, label pipeline.Value, o OneHotOptions) pipe
 	switch {
 	case o.Classes < 1:
 		g.Fail(name, fmt.Errorf("Classes is %d; it must be positive, or known to the reader", o.Classes))
-	case in.DType != pipeline.Int32 && in.DType != pipeline.Int64:
+	case in.DType != datum.Int32 && in.DType != datum.Int64:
 		g.Fail(name, fmt.Errorf("the labels are %s; int32 or int64 is wanted", in))
-	case o.Axis != nil && *o.Axis != len(in.Shape) || o.DType != 0 && o.DType != pipeline.Float32:
+	case o.Axis != nil && *o.Axis != len(in.Shape) || o.DType != 0 && o.DType != datum.Float32:
 		g.Fail(name, errors.New("the result is float32 with the classes as its last dimension; leave Axis and DType out"))
 	case !o.IgnoreUnknown:
 		g.Fail(name, errors.New("a kernel cannot fail a sample with an unknown label: set IgnoreUnknown, or use OneHot before ToDevice"))
@@ -92,13 +93,13 @@ func DeviceOneHot(g *pipeline.Graph, label pipeline.Value, o OneHotOptions) pipe
 	if g.Err() != nil {
 		return pipeline.Value{}
 	}
-	p := accel.OneHot{Labels: 1, Classes: o.Classes, Int64: in.DType == pipeline.Int64, On: float32(o.On), Off: float32(o.Off)}
+	p := accel.OneHot{Labels: 1, Classes: o.Classes, Int64: in.DType == datum.Int64, On: float32(o.On), Off: float32(o.Off)}
 	for _, d := range in.Shape {
 		p.Labels *= d
 	}
 	valid := one(g, pipeline.Op{
-		Name: name + "/valid", Outputs: []pipeline.Spec{{DType: pipeline.Uint8}},
-		New: each(func(_ *pipeline.Sample, _, out []*pipeline.Tensor) error {
+		Name: name + "/valid", Outputs: []datum.Spec{{DType: datum.Uint8}},
+		New: each(func(_ *datum.Sample, _, out []*datum.Tensor) error {
 			b, err := out[0].Resize()
 			if err == nil {
 				b[0] = 1 // a row that is not valid is zero
@@ -108,7 +109,7 @@ func DeviceOneHot(g *pipeline.Graph, label pipeline.Value, o OneHotOptions) pipe
 	})
 	return g.AddBatch(pipeline.BatchOp{
 		Name: name, Inputs: []pipeline.Value{label, ToDevice(g, valid)},
-		Outputs: []pipeline.Spec{{DType: pipeline.Float32, Shape: append(append([]int{}, labelShape(in.Shape, &o)...), o.Classes)}},
+		Outputs: []datum.Spec{{DType: datum.Float32, Shape: append(append([]int{}, labelShape(in.Shape, &o)...), o.Classes)}},
 		Backend: executor.Device, Command: kernels, Config: fmt.Sprintf("%+v", p),
 		New: func() (pipeline.BatchKernel, error) {
 			return pipeline.BatchKernelFunc(func(c *streams.Context, in, out []pipeline.BatchTensor) error {
@@ -125,10 +126,10 @@ func DeviceOneHot(g *pipeline.Graph, label pipeline.Value, o OneHotOptions) pipe
 
 // oneHotRows is the kernel of DeviceOneHot on the host.
 func oneHotRows(dst, labels, valid []byte, p *accel.OneHot) error {
-	out := pipeline.View[float32](dst)
-	label := func(i int) int64 { return int64(pipeline.View[int32](labels)[i]) }
+	out := datum.View[float32](dst)
+	label := func(i int) int64 { return int64(datum.View[int32](labels)[i]) }
 	if p.Int64 {
-		label = func(i int) int64 { return pipeline.View[int64](labels)[i] }
+		label = func(i int) int64 { return datum.View[int64](labels)[i] }
 	}
 	for i := range len(out) / p.Classes {
 		row := out[i*p.Classes:][:p.Classes]

@@ -7,6 +7,7 @@ import (
 	"github.com/planktonml/plankton/internal/accel"
 	"github.com/planktonml/plankton/internal/imaging"
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/streams"
 )
 
@@ -25,11 +26,11 @@ func DeviceCropMirrorNormalize(g *pipeline.Graph, v pipeline.Value, o CropMirror
 	o.CropOptions.check(g, name, in)
 	channels := in.Shape[2]
 	switch {
-	case in.DType != pipeline.Uint8 || !in.Dense() || channels < 1 || channels > 4:
+	case in.DType != datum.Uint8 || !in.Dense() || channels < 1 || channels > 4:
 		g.Fail(name, fmt.Errorf("the input is %s; uint8 pictures of one size with 1 to 4 channels are wanted: resize first", in))
-	case o.DType != pipeline.Float32 && o.DType != pipeline.Uint8:
+	case o.DType != datum.Float32 && o.DType != datum.Uint8:
 		g.Fail(name, fmt.Errorf("DType is %v; float32 and uint8 are possible", o.DType))
-	case o.Layout != pipeline.CHW && o.Layout != pipeline.HWC:
+	case o.Layout != datum.CHW && o.Layout != datum.HWC:
 		g.Fail(name, fmt.Errorf("the layout is %q; CHW and HWC are possible", o.Layout))
 	}
 	o.checkChannels(g, name, in)
@@ -40,12 +41,12 @@ func DeviceCropMirrorNormalize(g *pipeline.Graph, v pipeline.Value, o CropMirror
 	if g.Err() != nil {
 		return pipeline.Value{}
 	}
-	spec := pipeline.Spec{DType: o.DType, Layout: o.Layout, Shape: []int{k.p.H, k.p.W, k.p.C}}
+	spec := datum.Spec{DType: o.DType, Layout: o.Layout, Shape: []int{k.p.H, k.p.W, k.p.C}}
 	if k.p.Planar {
 		spec.Shape = []int{k.p.C, k.p.H, k.p.W}
 	}
 	return g.AddBatch(pipeline.BatchOp{
-		Name: name, Inputs: []pipeline.Value{v, ToDevice(g, windows)}, Outputs: []pipeline.Spec{spec},
+		Name: name, Inputs: []pipeline.Value{v, ToDevice(g, windows)}, Outputs: []datum.Spec{spec},
 		Backend: executor.Device, Command: kernels, Config: fmt.Sprintf("%+v", k.p),
 		New: func() (pipeline.BatchKernel, error) { k := k; return &k, nil },
 	})[0]
@@ -53,7 +54,7 @@ func DeviceCropMirrorNormalize(g *pipeline.Graph, v pipeline.Value, o CropMirror
 
 // deviceCMN returns the kernel, and a value with the window of each sample: row
 // and column, whether it is mirrored, and 1, which is 0 in rows that are not valid.
-func deviceCMN(g *pipeline.Graph, name string, in pipeline.Spec, o CropMirrorNormalizeOptions) (cmnRows, pipeline.Value) {
+func deviceCMN(g *pipeline.Graph, name string, in datum.Spec, o CropMirrorNormalizeOptions) (cmnRows, pipeline.Value) {
 	a := newArgs(g, name, Constant(g, 0)) // arguments come behind an input
 	w, mirror := newWindow(a, o.CropOptions), a.number("Mirror", o.Mirror, 0)
 	h, wd := w.known(in)
@@ -62,13 +63,13 @@ func deviceCMN(g *pipeline.Graph, name string, in pipeline.Spec, o CropMirrorNor
 	}
 	k := cmnRows{spec: imaging.CMNSpec{
 		H: h, W: wd, Fill: o.fill(), Mean: float32s(o.Mean), Std: float32s(o.Std),
-		Scale: float32(o.Scale), Shift: float32(o.Shift), DstCHW: o.Layout == pipeline.CHW,
+		Scale: float32(o.Scale), Shift: float32(o.Shift), DstCHW: o.Layout == datum.CHW,
 		DstC: (&cmn{pad: o.PadOutput}).channels(in.Shape[2]),
 	}}
 	s := &k.spec
 	k.p = accel.CropMirrorNormalize{
 		SrcH: in.Shape[0], SrcW: in.Shape[1], SrcC: in.Shape[2], H: h, W: wd, C: s.DstC,
-		Planar: s.DstCHW, Uint8: o.DType == pipeline.Uint8,
+		Planar: s.DstCHW, Uint8: o.DType == datum.Uint8,
 	}
 	for c := range s.DstC {
 		k.p.Scale[c] = s.Scale / valueOf(s.Std, c, 1)
@@ -77,9 +78,9 @@ func deviceCMN(g *pipeline.Graph, name string, in pipeline.Spec, o CropMirrorNor
 	}
 	srcH, srcW := in.Shape[0], in.Shape[1]
 	return k, one(g, pipeline.Op{
-		Name: name + "/window", Inputs: a.inputs, Outputs: []pipeline.Spec{{DType: pipeline.Int32, Shape: []int{4}}},
+		Name: name + "/window", Inputs: a.inputs, Outputs: []datum.Spec{{DType: datum.Int32, Shape: []int{4}}},
 		Config: fmt.Sprintf("%+v mirror=%+v", w, mirror),
-		New: each(func(_ *pipeline.Sample, args, out []*pipeline.Tensor) error {
+		New: each(func(_ *datum.Sample, args, out []*datum.Tensor) error {
 			if _, err := out[0].Resize(4); err != nil {
 				return err
 			}
@@ -115,7 +116,7 @@ func (k *cmnRows) Run(c *streams.Context, in, out []pipeline.BatchTensor) error 
 		return q.CropMirrorNormalize(out[0].Data, in[0].Data, in[1].Data, &k.p)
 	}
 	from, to := len(in[0].Data)/n, len(out[0].Data)/n
-	windows := pipeline.View[int32](in[1].Data)
+	windows := datum.View[int32](in[1].Data)
 	for i := range n {
 		dst, at := out[0].Data[i*to:][:to], windows[4*i:][:4]
 		if at[3] == 0 {

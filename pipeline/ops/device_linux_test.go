@@ -9,6 +9,7 @@ import (
 	"github.com/planktonml/plankton/iterator"
 	"github.com/planktonml/plankton/memstats"
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/pipeline/ops"
 	"github.com/planktonml/plankton/pipeline/readers"
 	"github.com/planktonml/plankton/shard"
@@ -168,7 +169,7 @@ func TestHostOperatorCannotReadTheDevice(t *testing.T) {
 	_, err = pipeline.New(pipeline.Options{BatchSize: 1, Device: d}, func(g *pipeline.Graph) {
 		v := ops.ToDevice(g, readers.Slices(g, readers.SlicesOptions{}, readers.Rows([]byte{1}))[0])
 		g.Output("x", g.AddBatch(pipeline.BatchOp{
-			Name: "reads", Inputs: []pipeline.Value{v}, Outputs: []pipeline.Spec{v.Spec()},
+			Name: "reads", Inputs: []pipeline.Value{v}, Outputs: []datum.Spec{v.Spec()},
 			New: func() (pipeline.BatchKernel, error) { return nil, nil },
 		})[0])
 	})

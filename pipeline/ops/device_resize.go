@@ -7,6 +7,7 @@ import (
 	"github.com/planktonml/plankton/internal/accel"
 	"github.com/planktonml/plankton/internal/imaging"
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/streams"
 )
 
@@ -20,7 +21,7 @@ func DeviceResize(g *pipeline.Graph, v pipeline.Value, o ResizeOptions) pipeline
 	in := picture(g, name, v)
 	spec, err := o.spec()
 	g.Fail(name, err)
-	if g.Err() == nil && (in.DType != pipeline.Uint8 && in.DType != pipeline.Float32 || !in.Dense()) {
+	if g.Err() == nil && (in.DType != datum.Uint8 && in.DType != datum.Float32 || !in.Dense()) {
 		g.Fail(name, fmt.Errorf("the input is %s; uint8 or float32 pictures of one size are wanted: resize or crop first", in))
 	}
 	if g.Err() != nil {
@@ -32,7 +33,7 @@ func DeviceResize(g *pipeline.Graph, v pipeline.Value, o ResizeOptions) pipeline
 		return pipeline.Value{}
 	}
 	return g.AddBatch(pipeline.BatchOp{
-		Name: name, Inputs: []pipeline.Value{v}, Outputs: []pipeline.Spec{pictureSpec(k.to, k.p.H, k.p.W, k.p.C)},
+		Name: name, Inputs: []pipeline.Value{v}, Outputs: []datum.Spec{pictureSpec(k.to, k.p.H, k.p.W, k.p.C)},
 		Backend: executor.Device, Command: kernels, Config: fmt.Sprintf("%+v", spec),
 		New: func() (pipeline.BatchKernel, error) { k := *k; return &k, nil },
 	})[0]
@@ -40,7 +41,7 @@ func DeviceResize(g *pipeline.Graph, v pipeline.Value, o ResizeOptions) pipeline
 
 // newResizeRows plans a resize of pictures of one size; to is 0 for the type of the
 // input.
-func newResizeRows(spec *imaging.ResizeSpec, in pipeline.Spec, to pipeline.DType) (*resizeRows, error) {
+func newResizeRows(spec *imaging.ResizeSpec, in datum.Spec, to datum.DType) (*resizeRows, error) {
 	if to == 0 {
 		to = in.DType
 	}
@@ -58,7 +59,7 @@ func newResizeRows(spec *imaging.ResizeSpec, in pipeline.Spec, to pipeline.DType
 	}
 	return &resizeRows{from: in.DType, to: to, plan: plan, p: accel.Resize{
 		SrcH: h, SrcW: w, H: plan.Y.Out, W: plan.X.Out, C: in.Shape[2],
-		SrcFloat32: in.DType == pipeline.Float32, Float32: to == pipeline.Float32,
+		SrcFloat32: in.DType == datum.Float32, Float32: to == datum.Float32,
 		Rows: accel.Taps(rows), Cols: accel.Taps(cols),
 	}}, nil
 }
@@ -67,7 +68,7 @@ func newResizeRows(spec *imaging.ResizeSpec, in pipeline.Spec, to pipeline.DType
 // so is what becomes of them.
 type resizeRows struct {
 	p        accel.Resize
-	from, to pipeline.DType
+	from, to datum.DType
 	plan     imaging.Plan // the same for the host
 	work     imaging.Resampler
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/pipeline/ops"
 	"github.com/planktonml/plankton/pipeline/readers"
 	"github.com/planktonml/plankton/streams"
@@ -17,9 +18,9 @@ import (
 // resizes are options of DeviceResize for pictures of any size.
 var resizes = map[string]ops.ResizeOptions{
 	"smaller":  {Height: 4, Width: 5},
-	"larger":   {Shorter: 30, DType: pipeline.Float32},
+	"larger":   {Shorter: 30, DType: datum.Float32},
 	"mirrored": {Height: -5, Width: 12, Interp: ops.Cubic},
-	"part":     {Height: 3, Width: 2.5, ROIStart: [2]float64{0.2, 0.1}, ROIEnd: [2]float64{0.9, 0.8}, ROIRelative: true, Interp: ops.Lanczos3, DType: pipeline.Float32},
+	"part":     {Height: 3, Width: 2.5, ROIStart: [2]float64{0.2, 0.1}, ROIEnd: [2]float64{0.9, 0.8}, ROIRelative: true, Interp: ops.Lanczos3, DType: datum.Float32},
 	"sharp":    {Longer: 4, NoAntialias: true},
 	"nearest":  {Height: 7, Width: 4, Interp: ops.Nearest},
 }
@@ -44,8 +45,8 @@ func TestDeviceOperatorsEqualTheHosts(t *testing.T) {
 		for name, o := range map[string]ops.CropMirrorNormalizeOptions{
 			"plain":  {},
 			"crop":   {CropOptions: ops.CropOptions{Height: 4, Width: 5, PosX: at}, Mirror: flip, Mean: ops.ImageNetMean, Std: ops.ImageNetStd},
-			"pad":    {CropOptions: ops.CropOptions{Height: 12, Width: 3, OutOfBounds: ops.BoundsPad, Fill: []float64{7}}, PadOutput: true, Layout: pipeline.HWC},
-			"uint8":  {DType: pipeline.Uint8, Scale: 1.3, Shift: -9, Mirror: flip},
+			"pad":    {CropOptions: ops.CropOptions{Height: 12, Width: 3, OutOfBounds: ops.BoundsPad, Fill: []float64{7}}, PadOutput: true, Layout: datum.HWC},
+			"uint8":  {DType: datum.Uint8, Scale: 1.3, Shift: -9, Mirror: flip},
 			"shifts": {Scale: 2, Shift: 1, Mean: []float64{3}},
 		} {
 			g.Output("device "+name, ops.DeviceCropMirrorNormalize(g, image, o))
@@ -60,9 +61,9 @@ func TestDeviceOperatorsEqualTheHosts(t *testing.T) {
 		resized := ops.Resize(g, v[0], small)
 		g.Output("between", resized) // keeps the two apart
 		g.Output("host chain", ops.CropMirrorNormalize(g, resized, crop))
-		again := ops.DeviceResize(g, image, ops.ResizeOptions{Shorter: 20, DType: pipeline.Float32})
+		again := ops.DeviceResize(g, image, ops.ResizeOptions{Shorter: 20, DType: datum.Float32})
 		g.Output("device twice", ops.DeviceResize(g, again, small))
-		g.Output("host twice", ops.Resize(g, ops.Resize(g, v[0], ops.ResizeOptions{Shorter: 20, DType: pipeline.Float32}), small))
+		g.Output("host twice", ops.Resize(g, ops.Resize(g, v[0], ops.ResizeOptions{Shorter: 20, DType: datum.Float32}), small))
 		one := ops.OneHotOptions{Classes: 3, On: 0.9, Off: 0.05, IgnoreUnknown: true}
 		g.Output("device label", ops.DeviceOneHot(g, label, one))
 		g.Output("host label", ops.OneHot(g, v[1], one))
@@ -105,7 +106,7 @@ func TestFingerprintDoesNotTellWhereValuesAre(t *testing.T) {
 	require.Equal(t, want, lines(pipeline.Options{Device: host}, both))
 	require.NotContains(t, strings.Join(want, "\n"), "to_device")
 	require.NotEqual(t, want, lines(pipeline.Options{Device: host}, func(g *pipeline.Graph, image, label pipeline.Value) {
-		both(g, image, ops.Cast(g, label, pipeline.Int64))
+		both(g, image, ops.Cast(g, label, datum.Int64))
 	}))
 }
 
@@ -115,13 +116,13 @@ func TestMistakesWithDeviceOperators(t *testing.T) {
 			return ops.ToDevice(g, pipeline.Value{})
 		},
 		"uint8 pictures of one size with 1 to 4 channels": func(g *pipeline.Graph, image, _ pipeline.Value) pipeline.Value {
-			return ops.DeviceCropMirrorNormalize(g, ops.ToDevice(g, ops.Cast(g, image, pipeline.Float32)), ops.CropMirrorNormalizeOptions{})
+			return ops.DeviceCropMirrorNormalize(g, ops.ToDevice(g, ops.Cast(g, image, datum.Float32)), ops.CropMirrorNormalizeOptions{})
 		},
 		"every row of a batch needs the same size": func(g *pipeline.Graph, image, _ pipeline.Value) pipeline.Value {
 			return ops.DeviceCropMirrorNormalize(g, ops.ToDevice(g, image), ops.CropMirrorNormalizeOptions{CropOptions: ops.CropOptions{Height: 100, OutOfBounds: ops.BoundsTrim}})
 		},
 		"uint8 or float32 pictures of one size are wanted": func(g *pipeline.Graph, image, _ pipeline.Value) pipeline.Value {
-			return ops.DeviceResize(g, ops.ToDevice(g, ops.Cast(g, image, pipeline.Int16)), ops.ResizeOptions{Height: 3})
+			return ops.DeviceResize(g, ops.ToDevice(g, ops.Cast(g, image, datum.Int16)), ops.ResizeOptions{Height: 3})
 		},
 		"device_resize: give Height and Width, or Shorter, or Longer": func(g *pipeline.Graph, image, _ pipeline.Value) pipeline.Value {
 			return ops.DeviceResize(g, ops.ToDevice(g, image), ops.ResizeOptions{Height: 3, Shorter: 4})
@@ -130,13 +131,13 @@ func TestMistakesWithDeviceOperators(t *testing.T) {
 			return ops.DeviceResize(g, ops.ToDevice(g, image), ops.ResizeOptions{Height: 1 << 15, Width: 1 << 15})
 		},
 		"DType is float64": func(g *pipeline.Graph, image, _ pipeline.Value) pipeline.Value {
-			return ops.DeviceCropMirrorNormalize(g, ops.ToDevice(g, image), ops.CropMirrorNormalizeOptions{DType: pipeline.Float64})
+			return ops.DeviceCropMirrorNormalize(g, ops.ToDevice(g, image), ops.CropMirrorNormalizeOptions{DType: datum.Float64})
 		},
 		"set IgnoreUnknown": func(g *pipeline.Graph, _, label pipeline.Value) pipeline.Value {
 			return ops.DeviceOneHot(g, ops.ToDevice(g, label), ops.OneHotOptions{Classes: 3})
 		},
 		"leave Axis and DType out": func(g *pipeline.Graph, _, label pipeline.Value) pipeline.Value {
-			return ops.DeviceOneHot(g, ops.ToDevice(g, label), ops.OneHotOptions{Classes: 3, Axis: new(int), DType: pipeline.Uint8})
+			return ops.DeviceOneHot(g, ops.ToDevice(g, label), ops.OneHotOptions{Classes: 3, Axis: new(int), DType: datum.Uint8})
 		},
 		"Classes is 0": func(g *pipeline.Graph, _, label pipeline.Value) pipeline.Value {
 			return ops.DeviceOneHot(g, ops.ToDevice(g, label), ops.OneHotOptions{IgnoreUnknown: true})

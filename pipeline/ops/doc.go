@@ -15,10 +15,11 @@ import (
 
 	"github.com/planktonml/plankton/internal/imaging"
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 // dtype returns the element type under the name that the kernels use.
-func dtype(t pipeline.DType) imaging.DType { return imaging.DType(t) }
+func dtype(t datum.DType) imaging.DType { return imaging.DType(t) }
 
 // given checks that the input v is there.
 func given(g *pipeline.Graph, op string, v pipeline.Value) {
@@ -28,7 +29,7 @@ func given(g *pipeline.Graph, op string, v pipeline.Value) {
 }
 
 // element checks that t is an element type.
-func element(g *pipeline.Graph, op string, t pipeline.DType) {
+func element(g *pipeline.Graph, op string, t datum.DType) {
 	if t.Size() == 0 {
 		g.Fail(op, fmt.Errorf("DType is %v, which is no element type", t))
 	}
@@ -36,21 +37,21 @@ func element(g *pipeline.Graph, op string, t pipeline.DType) {
 
 // picture checks that v is a picture in HWC order and returns what is known of
 // it.
-func picture(g *pipeline.Graph, op string, v pipeline.Value) pipeline.Spec {
+func picture(g *pipeline.Graph, op string, v pipeline.Value) datum.Spec {
 	given(g, op, v)
 	s := v.Spec()
 	switch {
 	case g.Err() != nil:
-	case len(s.Shape) != 3 || (s.Layout != pipeline.HWC && s.Layout != ""):
+	case len(s.Shape) != 3 || (s.Layout != datum.HWC && s.Layout != ""):
 		g.Fail(op, fmt.Errorf("the input is %s; a picture H×W×C (layout HWC) is wanted: %s", s, toPicture(s)))
 	}
 	return s
 }
 
 // toPicture says what makes a picture of an array that is none.
-func toPicture(s pipeline.Spec) string {
+func toPicture(s datum.Spec) string {
 	switch {
-	case s.Layout == pipeline.CHW:
+	case s.Layout == datum.CHW:
 		return "put this operator before the one that makes CHW, or have that make HWC"
 	case len(s.Shape) > 1:
 		return "give it a third dimension for its channels, one for grey"
@@ -59,20 +60,20 @@ func toPicture(s pipeline.Spec) string {
 }
 
 // pictureSpec returns the spec of a picture; negative extents are not known.
-func pictureSpec(t pipeline.DType, h, w, c int) pipeline.Spec {
-	return pipeline.Spec{DType: t, Layout: pipeline.HWC, Shape: []int{h, w, c}}
+func pictureSpec(t datum.DType, h, w, c int) datum.Spec {
+	return datum.Spec{DType: t, Layout: datum.HWC, Shape: []int{h, w, c}}
 }
 
 // one adds an operator with one output.
 func one(g *pipeline.Graph, op pipeline.Op) pipeline.Value { return g.Add(op)[0] }
 
 // each makes a New of a kernel that has no state.
-func each(run func(c *pipeline.Sample, in, out []*pipeline.Tensor) error) func() (pipeline.Kernel, error) {
-	return func() (pipeline.Kernel, error) { return pipeline.KernelFunc(run), nil }
+func each(run func(c *datum.Sample, in, out []*datum.Tensor) error) func() (datum.Kernel, error) {
+	return func() (datum.Kernel, error) { return datum.KernelFunc(run), nil }
 }
 
 // shape3 returns the extents of a picture.
-func shape3(t *pipeline.Tensor) (h, w, c int, err error) {
+func shape3(t *datum.Tensor) (h, w, c int, err error) {
 	s := t.Shape()
 	if len(s) != 3 {
 		return 0, 0, 0, fmt.Errorf("the input has shape %v, a picture H×W×C is wanted", s)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/planktonml/plankton/iterator"
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/pipeline/ops"
 	"github.com/planktonml/plankton/pipeline/readers"
 )
@@ -67,7 +68,7 @@ func ExampleDecodeRandomCrop() {
 func ExampleFlip() {
 	show(pipeline.Options{BatchSize: 2}, func(g *pipeline.Graph) {
 		in := readers.Slices(g, readers.SlicesOptions{},
-			readers.Rows([]uint8{1, 2, 3, 4, 5, 6}, 1, 3, 1).WithLayout(pipeline.HWC),
+			readers.Rows([]uint8{1, 2, 3, 4, 5, 6}, 1, 3, 1).WithLayout(datum.HWC),
 			readers.Rows([]int32{0, 1}))
 		g.Output("image", ops.Flip(g, in[0], ops.FlipOptions{Horizontal: in[1]}))
 	}, func(b *iterator.Batch) {
@@ -80,7 +81,7 @@ func ExampleFlip() {
 // An operator of one's own: it declares its outputs and writes one sample at a
 // time.
 func ExampleFunc() {
-	area := func(_ *pipeline.Sample, in, out []*pipeline.Tensor) error {
+	area := func(_ *datum.Sample, in, out []*datum.Tensor) error {
 		if _, err := out[0].Resize(); err != nil {
 			return err
 		}
@@ -91,7 +92,7 @@ func ExampleFunc() {
 	show(pipeline.Options{BatchSize: 3}, func(g *pipeline.Graph) {
 		size := readers.Slices(g, readers.SlicesOptions{}, readers.Rows([]float32{1, 2, 3, 4, 5, 6}, 2))[0]
 		g.Output("area", ops.Func(g, ops.FuncOptions{
-			Name: "area", Outputs: []pipeline.Spec{{DType: pipeline.Float32}},
+			Name: "area", Outputs: []datum.Spec{{DType: datum.Float32}},
 		}, area, size)[0])
 	}, func(b *iterator.Batch) {
 		fmt.Println(b.Float32s("area"))
@@ -105,7 +106,7 @@ func ExampleFunc() {
 // What another store has is read by a reader that follows the first one.
 func ExampleFunc_lookUp() {
 	boxes := [][]float32{{0, 0, 4, 4}, {1, 1, 2, 2, 5, 5, 9, 9}, {}, {3, 3, 8, 8}} // by picture, four numbers each
-	lookUp := func(c *pipeline.Sample, _, out []*pipeline.Tensor) error {
+	lookUp := func(c *datum.Sample, _, out []*datum.Tensor) error {
 		own := boxes[c.Index()]
 		if _, err := out[0].Resize(len(own)/4, 4); err != nil {
 			return err
@@ -119,7 +120,7 @@ func ExampleFunc_lookUp() {
 		}, readers.Rows([]int32{0, 1, 2, 3}))[0]
 		g.Output("picture", picture)
 		g.Output("boxes", ops.Func(g, ops.FuncOptions{
-			Name: "boxes", Outputs: []pipeline.Spec{{DType: pipeline.Float32, Shape: []int{-1, 4}}},
+			Name: "boxes", Outputs: []datum.Spec{{DType: datum.Float32, Shape: []int{-1, 4}}},
 		}, lookUp)[0])
 	}, func(b *iterator.Batch) {
 		for row, picture := range b.Int32s("picture") {

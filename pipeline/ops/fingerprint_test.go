@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/pipeline/ops"
 	"github.com/planktonml/plankton/pipeline/readers"
 )
@@ -60,7 +61,7 @@ func TestFingerprintsShowOptions(t *testing.T) {
 	}
 	function := func(config string) build {
 		return func(g *pipeline.Graph, _, picture, _ pipeline.Value) pipeline.Value {
-			return ops.Func(g, ops.FuncOptions{Outputs: []pipeline.Spec{picture.Spec()}, Config: config}, nil, picture)[0]
+			return ops.Func(g, ops.FuncOptions{Outputs: []datum.Spec{picture.Spec()}, Config: config}, nil, picture)[0]
 		}
 	}
 	builds := []build{
@@ -73,11 +74,11 @@ func TestFingerprintsShowOptions(t *testing.T) {
 		crop(ops.CropOptions{Height: 2, Width: 2}), crop(ops.CropOptions{Height: 2, Width: 2, Truncate: true}),
 		crop(ops.CropOptions{Height: 2, Width: 2, OutOfBounds: ops.BoundsPad}), crop(ops.CropOptions{Height: 2, Width: 2, OutOfBounds: ops.BoundsPad, Fill: []float64{3}}),
 		cmn(ops.CropMirrorNormalizeOptions{}), cmn(ops.CropMirrorNormalizeOptions{Mean: []float64{1}}), cmn(ops.CropMirrorNormalizeOptions{Std: []float64{2}}),
-		cmn(ops.CropMirrorNormalizeOptions{Scale: 2}), cmn(ops.CropMirrorNormalizeOptions{Shift: 2}), cmn(ops.CropMirrorNormalizeOptions{Layout: pipeline.HWC}),
+		cmn(ops.CropMirrorNormalizeOptions{Scale: 2}), cmn(ops.CropMirrorNormalizeOptions{Shift: 2}), cmn(ops.CropMirrorNormalizeOptions{Layout: datum.HWC}),
 		normalize(ops.NormalizeOptions{}), normalize(ops.NormalizeOptions{Axes: []int{0}}), normalize(ops.NormalizeOptions{DDoF: 1}),
 		normalize(ops.NormalizeOptions{Epsilon: 1}), normalize(ops.NormalizeOptions{Scale: 2}), normalize(ops.NormalizeOptions{Shift: 2}),
 		oneHot(ops.OneHotOptions{}), oneHot(ops.OneHotOptions{Classes: 5}), oneHot(ops.OneHotOptions{On: 2}), oneHot(ops.OneHotOptions{On: 1, Off: 0.5}),
-		oneHot(ops.OneHotOptions{IgnoreUnknown: true}), oneHot(ops.OneHotOptions{DType: pipeline.Float64}),
+		oneHot(ops.OneHotOptions{IgnoreUnknown: true}), oneHot(ops.OneHotOptions{DType: datum.Float64}),
 		flip(false, false), flip(true, false), flip(false, true),
 		number(func(g *pipeline.Graph) pipeline.Value { return ops.CoinFlip(g, 0.5) }),
 		number(func(g *pipeline.Graph) pipeline.Value { return ops.CoinFlip(g, 0.25) }),
@@ -92,7 +93,7 @@ func TestFingerprintsShowOptions(t *testing.T) {
 	fingerprint := func(b build) string {
 		p, err := pipeline.New(pipeline.Options{BatchSize: 1}, func(g *pipeline.Graph) {
 			v := readers.Slices(g, readers.SlicesOptions{},
-				readers.Ragged([][]byte{{1}}), readers.Rows(make([]byte, 4*4*3), 4, 4, 3).WithLayout(pipeline.HWC), readers.Rows([]int32{0}))
+				readers.Ragged([][]byte{{1}}), readers.Rows(make([]byte, 4*4*3), 4, 4, 3).WithLayout(datum.HWC), readers.Rows([]int32{0}))
 			g.Output("x", b(g, v[0], v[1], v[2]))
 		})
 		require.NoError(t, err)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/planktonml/plankton/internal/imaging"
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 // FlipOptions configures Flip. Both are numbers per sample: not 0 means yes.
@@ -23,8 +24,8 @@ func Flip(g *pipeline.Graph, v pipeline.Value, o FlipOptions) pipeline.Value {
 		vertical:   a.number("Vertical", o.Vertical, 0),
 	}
 	return one(g, pipeline.Op{
-		Name: name, Inputs: a.inputs, Outputs: []pipeline.Spec{spec},
-		New:    func() (pipeline.Kernel, error) { k := k; return &k, nil },
+		Name: name, Inputs: a.inputs, Outputs: []datum.Spec{spec},
+		New:    func() (datum.Kernel, error) { k := k; return &k, nil },
 		Config: fmt.Sprintf("%+v", k),
 	})
 }
@@ -33,7 +34,7 @@ type flip struct {
 	horizontal, vertical arg
 }
 
-func (k *flip) Run(_ *pipeline.Sample, in, out []*pipeline.Tensor) error {
+func (k *flip) Run(_ *datum.Sample, in, out []*datum.Tensor) error {
 	h, w, c, err := shape3(in[0])
 	if err != nil {
 		return err

@@ -1,13 +1,16 @@
 package ops
 
-import "github.com/planktonml/plankton/pipeline"
+import (
+	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
+)
 
 // FuncOptions configures Func.
 type FuncOptions struct {
-	Name      string          // in errors and statistics; default "func"
-	Outputs   []pipeline.Spec // what the function makes, one entry per output
-	Expensive bool            // takes more than some microseconds per sample
-	Config    string          // stands for the function in pipeline.Pipeline.Fingerprint; change it when its results change
+	Name      string       // in errors and statistics; default "func"
+	Outputs   []datum.Spec // what the function makes, one entry per output
+	Expensive bool         // takes more than some microseconds per sample
+	Config    string       // stands for the function in pipeline.Pipeline.Fingerprint; change it when its results change
 }
 
 // Func adds a function of the user's own. It is called once per sample, by
@@ -18,9 +21,9 @@ type FuncOptions struct {
 //
 // The function gives every output its shape with Resize and writes all of it, or
 // returns an error; an output that it leaves as it was fails the sample with a
-// *pipeline.NotWrittenError. Out tensors of a known shape are rows of the batch: what
+// *datum.NotWrittenError. Out tensors of a known shape are rows of the batch: what
 // is written there is what the consumer reads.
-func Func(g *pipeline.Graph, o FuncOptions, f func(c *pipeline.Sample, in, out []*pipeline.Tensor) error, inputs ...pipeline.Value) []pipeline.Value {
+func Func(g *pipeline.Graph, o FuncOptions, f func(c *datum.Sample, in, out []*datum.Tensor) error, inputs ...pipeline.Value) []pipeline.Value {
 	if o.Name == "" {
 		o.Name = "func"
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/planktonml/plankton/internal/imaging"
 	"github.com/planktonml/plankton/internal/jpeg"
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 // A chain is what ends most picture pipelines: resize, then crop, mirror and
@@ -18,7 +19,7 @@ type chain struct {
 	window window
 	mirror arg
 	out    imaging.Output
-	layout pipeline.Layout
+	layout datum.Layout
 
 	resampler imaging.Resampler
 	resized   image.Point // extents of the whole resized picture
@@ -27,22 +28,22 @@ type chain struct {
 // resizeDetail is Op.Detail of Resize.
 type resizeDetail struct {
 	spec imaging.ResizeSpec
-	to   pipeline.DType
+	to   datum.DType
 }
 
 // fuseResize returns the chain of a resize and the crop-mirror-normalise behind
 // it, nil where a chain cannot do the same.
-func fuseResize(p *pipeline.Op, k cmn, channels int, inputs []pipeline.Value, spec pipeline.Spec) *pipeline.Op {
+func fuseResize(p *pipeline.Op, k cmn, channels int, inputs []pipeline.Value, spec datum.Spec) *pipeline.Op {
 	r, ok := p.Detail.(resizeDetail)
 	identity := k.spec.Scale == 1 && k.spec.Shift == 0 && len(k.spec.Mean) == 0 && len(k.spec.Std) == 0
 	switch {
-	case !ok || r.to != pipeline.Uint8 || p.Inputs[0].Spec().DType != pipeline.Uint8 || k.pad || k.window.bounds != imaging.BoundsError:
+	case !ok || r.to != datum.Uint8 || p.Inputs[0].Spec().DType != datum.Uint8 || k.pad || k.window.bounds != imaging.BoundsError:
 		return nil
 	case channels != 1 && channels != 3:
 		return nil
 	case !smoothly(r.spec.Min) || !smoothly(r.spec.Mag):
 		return nil
-	case k.to != pipeline.Float32 && !(k.to == pipeline.Uint8 && identity):
+	case k.to != datum.Float32 && !(k.to == datum.Uint8 && identity):
 		return nil
 	}
 	c := chain{resize: r.spec, window: k.window, mirror: k.mirror, layout: k.layout}
@@ -53,8 +54,8 @@ func fuseResize(p *pipeline.Op, k cmn, channels int, inputs []pipeline.Value, sp
 	}
 	c.out.NormalizeBy(mean, std, k.spec.Scale, k.spec.Shift)
 	return &pipeline.Op{
-		Name: "resize+crop_mirror_normalize", Inputs: append(p.Inputs[:1:1], inputs[1:]...), Outputs: []pipeline.Spec{spec},
-		New:       func() (pipeline.Kernel, error) { c := c; return &c, nil },
+		Name: "resize+crop_mirror_normalize", Inputs: append(p.Inputs[:1:1], inputs[1:]...), Outputs: []datum.Spec{spec},
+		New:       func() (datum.Kernel, error) { c := c; return &c, nil },
 		Expensive: true,
 		Fuse:      func(d *pipeline.Op) *pipeline.Op { return fuseDecode(d, c, inputs, spec) },
 	}
@@ -66,7 +67,7 @@ func fuseResize(p *pipeline.Op, k cmn, channels int, inputs []pipeline.Value, sp
 func smoothly(f imaging.Filter) bool { return f != imaging.Nearest && f != imaging.Gaussian }
 
 // fuseDecode returns a chain that begins with the decoder that makes its input.
-func fuseDecode(p *pipeline.Op, c chain, inputs []pipeline.Value, spec pipeline.Spec) *pipeline.Op {
+func fuseDecode(p *pipeline.Op, c chain, inputs []pipeline.Value, spec datum.Spec) *pipeline.Op {
 	d, ok := p.Detail.(decode)
 	if !ok || c.resize.ROI {
 		return nil
@@ -75,8 +76,8 @@ func fuseDecode(p *pipeline.Op, c chain, inputs []pipeline.Value, spec pipeline.
 		c.out.Round = false
 	}
 	return &pipeline.Op{
-		Name: p.Name + "+resize+crop_mirror_normalize", Inputs: append(p.Inputs[:1:1], inputs[1:]...), Outputs: []pipeline.Spec{spec},
-		New: func() (pipeline.Kernel, error) {
+		Name: p.Name + "+resize+crop_mirror_normalize", Inputs: append(p.Inputs[:1:1], inputs[1:]...), Outputs: []datum.Spec{spec},
+		New: func() (datum.Kernel, error) {
 			c, d := c, d
 			c.decode = &d
 			return &c, nil
@@ -104,11 +105,11 @@ func (k *chain) Release() {
 }
 
 // Run makes the result of all the operators of the chain.
-func (k *chain) Run(s *pipeline.Sample, in, out []*pipeline.Tensor) error {
+func (k *chain) Run(s *datum.Sample, in, out []*datum.Tensor) error {
 	return plain(k.run(s, in, out))
 }
 
-func (k *chain) run(s *pipeline.Sample, in, out []*pipeline.Tensor) error {
+func (k *chain) run(s *datum.Sample, in, out []*datum.Tensor) error {
 	if k.decode == nil {
 		h, w, c, err := shape3(in[0])
 		if err != nil {
@@ -155,7 +156,7 @@ func (k *chain) run(s *pipeline.Sample, in, out []*pipeline.Tensor) error {
 
 // plan resolves the resize and the region for a source of h×w pixels and gives
 // the output its shape.
-func (k *chain) plan(in []*pipeline.Tensor, out *pipeline.Tensor, h, w int) (imaging.Plan, []byte, error) {
+func (k *chain) plan(in []*datum.Tensor, out *datum.Tensor, h, w int) (imaging.Plan, []byte, error) {
 	p, err := k.resize.Resolve(h, w)
 	if err != nil {
 		return p, nil, err

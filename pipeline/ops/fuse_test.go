@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/pipeline/ops"
 	"github.com/planktonml/plankton/pipeline/readers"
 )
@@ -62,9 +63,9 @@ func drawChain(t *rapid.T) chainOptions {
 	o.Height = rapid.IntRange(0, fits(r.Height)).Draw(t, "crop height")
 	o.Width = rapid.IntRange(0, fits(r.Width)).Draw(t, "crop width")
 	o.Truncate = rapid.Bool().Draw(t, "Truncate")
-	o.Layout = rapid.SampledFrom([]pipeline.Layout{pipeline.CHW, pipeline.HWC}).Draw(t, "Layout")
+	o.Layout = rapid.SampledFrom([]datum.Layout{datum.CHW, datum.HWC}).Draw(t, "Layout")
 	if rapid.Bool().Draw(t, "uint8") {
-		o.DType = pipeline.Uint8
+		o.DType = datum.Uint8
 	} else {
 		// A deviation of 1 keeps the unit: one level.
 		o.Mean, o.Shift = []float64{rapid.Float64Range(0, 255).Draw(t, "Mean")}, rapid.Float64Range(-1, 1).Draw(t, "Shift")
@@ -188,7 +189,7 @@ func TestFusedKeepsFractionsByDefault(t *testing.T) {
 // lobes leaves that range where nothing is rounded to bytes.
 func clamped(a array, c chainOptions) array {
 	for i, x := range a.data {
-		if a.dtype == pipeline.Float32 {
+		if a.dtype == datum.Float32 {
 			x += c.cmn.Mean[0] - c.cmn.Shift
 		}
 		a.data[i] = min(max(x, 0), 255)
@@ -235,17 +236,17 @@ func TestWhatIsNotFused(t *testing.T) {
 			return ops.CropMirrorNormalize(g, v, ops.CropMirrorNormalizeOptions{PadOutput: true})
 		}, false},
 		{"float pictures", func(g *pipeline.Graph, v pipeline.Value) pipeline.Value {
-			v = ops.Cast(g, v, pipeline.Float32)
-			v = ops.Resize(g, v, ops.ResizeOptions{Height: 4, Width: 4, DType: pipeline.Uint8})
+			v = ops.Cast(g, v, datum.Float32)
+			v = ops.Resize(g, v, ops.ResizeOptions{Height: 4, Width: 4, DType: datum.Uint8})
 			return ops.CropMirrorNormalize(g, v, ops.CropMirrorNormalizeOptions{})
 		}, false},
 		{"a resize to floats", func(g *pipeline.Graph, v pipeline.Value) pipeline.Value {
-			v = ops.Resize(g, v, ops.ResizeOptions{Height: 4, Width: 4, DType: pipeline.Float32})
+			v = ops.Resize(g, v, ops.ResizeOptions{Height: 4, Width: 4, DType: datum.Float32})
 			return ops.CropMirrorNormalize(g, v, ops.CropMirrorNormalizeOptions{})
 		}, false},
 		{"normalised bytes", func(g *pipeline.Graph, v pipeline.Value) pipeline.Value {
 			v = ops.Resize(g, v, ops.ResizeOptions{Height: 4, Width: 4})
-			return ops.CropMirrorNormalize(g, v, ops.CropMirrorNormalizeOptions{Std: []float64{2}, DType: pipeline.Uint8})
+			return ops.CropMirrorNormalize(g, v, ops.CropMirrorNormalizeOptions{Std: []float64{2}, DType: datum.Uint8})
 		}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {

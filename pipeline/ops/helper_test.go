@@ -11,6 +11,7 @@ import (
 	"github.com/planktonml/plankton/internal/imaging"
 	"github.com/planktonml/plankton/iterator"
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/pipeline/readers"
 )
 
@@ -18,8 +19,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // array is a sample of an output, its elements as float64.
 type array struct {
-	dtype  pipeline.DType
-	layout pipeline.Layout
+	dtype  datum.DType
+	layout datum.Layout
 	shape  []int
 	data   []float64
 }
@@ -57,7 +58,7 @@ func run(t *testing.T, p *pipeline.Pipeline) (map[string][]array, error) {
 	return got, nil
 }
 
-func toArray(x *pipeline.Tensor) array {
+func toArray(x *datum.Tensor) array {
 	a := array{x.DType(), x.Layout(), slices.Clone(x.Shape()), make([]float64, x.Len())}
 	if len(a.data) > 0 {
 		to := unsafe.Slice((*byte)(unsafe.Pointer(&a.data[0])), 8*len(a.data))
@@ -95,7 +96,7 @@ func fails(t *testing.T, column readers.Column, define func(g *pipeline.Graph, v
 
 // picture is a column of pictures of h×w×c bytes.
 func picture(h, w, c int, data ...uint8) readers.Column {
-	return readers.Rows(data, h, w, c).WithLayout(pipeline.HWC)
+	return readers.Rows(data, h, w, c).WithLayout(datum.HWC)
 }
 
 // ramp returns n numbers from 0 on.
@@ -112,9 +113,9 @@ func ragged(g *pipeline.Graph, v pipeline.Value) pipeline.Value {
 	spec := v.Spec()
 	return g.Add(pipeline.Op{
 		Name: "ragged", Inputs: []pipeline.Value{v},
-		Outputs: []pipeline.Spec{{DType: spec.DType, Layout: spec.Layout, Shape: []int{-1, -1, spec.Shape[2]}}},
-		New: func() (pipeline.Kernel, error) {
-			return pipeline.KernelFunc(func(_ *pipeline.Sample, in, out []*pipeline.Tensor) error {
+		Outputs: []datum.Spec{{DType: spec.DType, Layout: spec.Layout, Shape: []int{-1, -1, spec.Shape[2]}}},
+		New: func() (datum.Kernel, error) {
+			return datum.KernelFunc(func(_ *datum.Sample, in, out []*datum.Tensor) error {
 				return out[0].CopyFrom(in[0])
 			}), nil
 		},

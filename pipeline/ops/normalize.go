@@ -8,6 +8,7 @@ import (
 
 	"github.com/planktonml/plankton/internal/imaging"
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 // NormalizeOptions configures Normalize.
@@ -19,7 +20,7 @@ type NormalizeOptions struct {
 	Epsilon      float64        // added to the variance
 	Scale        float64        // deviation of the result; default 1
 	Shift        float64        // mean of the result
-	DType        pipeline.DType // default Float32
+	DType        datum.DType    // default Float32
 }
 
 // Normalize subtracts the mean of a sample and divides by its standard
@@ -33,7 +34,7 @@ func Normalize(g *pipeline.Graph, v pipeline.Value, o NormalizeOptions) pipeline
 		o.Scale = 1
 	}
 	if o.DType == 0 {
-		o.DType = pipeline.Float32
+		o.DType = datum.Float32
 	}
 	given(g, name, v)
 	element(g, name, o.DType)
@@ -72,21 +73,21 @@ func Normalize(g *pipeline.Graph, v pipeline.Value, o NormalizeOptions) pipeline
 	}
 	spec.DType = o.DType
 	return one(g, pipeline.Op{
-		Name: name, Inputs: a.inputs, Outputs: []pipeline.Spec{spec},
-		New:    func() (pipeline.Kernel, error) { k := k; return &k, nil },
+		Name: name, Inputs: a.inputs, Outputs: []datum.Spec{spec},
+		New:    func() (datum.Kernel, error) { k := k; return &k, nil },
 		Config: fmt.Sprintf("mean=%+v stddev=%+v %v %+v", k.mean, k.stddev, k.to, k.spec),
 	})
 }
 
 type normalize struct {
 	mean, stddev arg
-	to           pipeline.DType
+	to           datum.DType
 	spec         imaging.NormalizeSpec
 	given        [2]float32
 	work         imaging.Normalizer
 }
 
-func (k *normalize) Run(_ *pipeline.Sample, in, out []*pipeline.Tensor) error {
+func (k *normalize) Run(_ *datum.Sample, in, out []*datum.Tensor) error {
 	dst, err := out[0].Resize(in[0].Shape()...)
 	if err != nil {
 		return err

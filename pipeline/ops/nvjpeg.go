@@ -6,6 +6,7 @@ import (
 	"github.com/planktonml/plankton/executor"
 	"github.com/planktonml/plankton/internal/accel"
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 // JPEGDecoder is a decoder that works on the device, such as *nvjpeg.Decoder of
@@ -32,7 +33,7 @@ type DeviceDecodeOptions struct {
 // H×W×C. Its pixels may differ from the host's by what docs/operators.md says.
 //
 // Workers read the headers, so what is seen without decoding is an error of its
-// sample: that a file is no picture, one of another size (*pipeline.ShapeError), or
+// sample: that a file is no picture, one of another size (*datum.ShapeError), or
 // cut short. They decode as DecodeImage does what the decoder is not asked to: PNG,
 // Exif orientations other than upright, colours other than grey and YCbCr, and files
 // with more bytes than the picture. Files that the decoder then refuses are decoded on
@@ -60,11 +61,11 @@ func DeviceDecodeImage(g *pipeline.Graph, encoded pipeline.Value, o DeviceDecode
 	if g.Err() != nil {
 		return pipeline.Value{}
 	}
-	spec := pictureSpec(pipeline.Uint8, k.h, k.w, k.c)
+	spec := pictureSpec(datum.Uint8, k.h, k.w, k.c)
 	if o.Decoder == nil || !memory {
 		return ToDevice(g, one(g, pipeline.Op{
-			Name: name, Inputs: []pipeline.Value{encoded}, Outputs: []pipeline.Spec{spec},
-			New:       func() (pipeline.Kernel, error) { d := k.files; return &d, nil },
+			Name: name, Inputs: []pipeline.Value{encoded}, Outputs: []datum.Spec{spec},
+			New:       func() (datum.Kernel, error) { d := k.files; return &d, nil },
 			Expensive: true,
 			Config:    k.files.config(),
 		}))
@@ -75,13 +76,13 @@ func DeviceDecodeImage(g *pipeline.Graph, encoded pipeline.Value, o DeviceDecode
 	}
 	files := one(g, pipeline.Op{
 		Name: name + "/files", Inputs: []pipeline.Value{encoded},
-		Outputs:   []pipeline.Spec{{DType: pipeline.Uint8, Shape: []int{fileHeader + k.bytes()}}},
-		New:       func() (pipeline.Kernel, error) { return &pack{decode: k.files, h: k.h, w: k.w, c: k.c}, nil },
+		Outputs:   []datum.Spec{{DType: datum.Uint8, Shape: []int{fileHeader + k.bytes()}}},
+		New:       func() (datum.Kernel, error) { return &pack{decode: k.files, h: k.h, w: k.w, c: k.c}, nil },
 		Expensive: true,
 		Config:    k.files.config(),
 	})
 	return g.AddBatch(pipeline.BatchOp{
-		Name: name, Inputs: []pipeline.Value{files}, Outputs: []pipeline.Spec{spec},
+		Name: name, Inputs: []pipeline.Value{files}, Outputs: []datum.Spec{spec},
 		Backend: executor.Mixed, Command: decodes,
 		Config: fmt.Sprintf("%s %s", k.files.config(), o.Decoder.Name()),
 		New:    func() (pipeline.BatchKernel, error) { k := k; return &k, nil },

@@ -8,6 +8,7 @@ import (
 	"github.com/planktonml/plankton/internal/accel"
 	"github.com/planktonml/plankton/internal/jpeg"
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/streams"
 )
 
@@ -39,13 +40,13 @@ type pack struct {
 }
 
 // Run writes a row: the file if the device can be asked to decode it, else pixels.
-func (k *pack) Run(s *pipeline.Sample, in, out []*pipeline.Tensor) error {
+func (k *pack) Run(s *datum.Sample, in, out []*datum.Tensor) error {
 	data := in[0].Bytes()
 	if err := k.open(s, data); err != nil {
 		return err
 	}
 	if k.file.h != k.h || k.file.w != k.w {
-		return &pipeline.ShapeError{Got: []int{k.file.h, k.file.w, k.c}, Want: []int{k.h, k.w, k.c}}
+		return &datum.ShapeError{Got: []int{k.file.h, k.file.w, k.c}, Want: []int{k.h, k.w, k.c}}
 	}
 	row, err := out[0].Resize(fileHeader + k.h*k.w*k.c)
 	if err != nil {
@@ -134,7 +135,7 @@ func (k *deviceDecode) onHost(q accel.Queue, p *accel.JPEG) error {
 	if k.pixels == nil {
 		k.pixels = make([]byte, k.bytes())
 	}
-	var s pipeline.Sample // of no worker: the memory is the operator's
+	var s datum.Sample // of no worker: the memory is the operator's
 	if err := k.files.open(&s, p.File); err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/pipeline/ops"
 	"github.com/planktonml/plankton/pipeline/readers"
 	"github.com/planktonml/plankton/streams"
@@ -52,9 +53,9 @@ func TestPicturesOfAnotherSize(t *testing.T) {
 	var sample *pipeline.SampleError
 	require.ErrorAs(t, err, &sample)
 	require.EqualValues(t, 1, sample.Index)
-	var shape *pipeline.ShapeError
+	var shape *datum.ShapeError
 	require.ErrorAs(t, err, &shape)
-	require.Equal(t, &pipeline.ShapeError{Got: []int{24, 25, 3}, Want: []int{24, 24, 3}}, shape)
+	require.Equal(t, &datum.ShapeError{Got: []int{24, 25, 3}, Want: []int{24, 24, 3}}, shape)
 }
 
 func TestMistakesWithDeviceDecode(t *testing.T) {

@@ -7,14 +7,15 @@ import (
 
 	"github.com/planktonml/plankton/internal/imaging"
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 // OneHotOptions configures OneHot.
 type OneHotOptions struct {
-	Classes int            // length of the vectors; default what the reader knows of its labels
-	On, Off float64        // values for the class and for the others; default 1 and 0 where both are 0
-	DType   pipeline.DType // default Float32
-	Axis    *int           // dimension of the classes in the output; default the last one
+	Classes int         // length of the vectors; default what the reader knows of its labels
+	On, Off float64     // values for the class and for the others; default 1 and 0 where both are 0
+	DType   datum.DType // default Float32
+	Axis    *int        // dimension of the classes in the output; default the last one
 
 	// IgnoreUnknown gives labels outside 0 … Classes-1 a vector of Off alone,
 	// as NVIDIA DALI does. By default such a label is the sample's error.
@@ -35,7 +36,7 @@ func OneHot(g *pipeline.Graph, label pipeline.Value, o OneHotOptions) pipeline.V
 		o.On = 1
 	}
 	if o.DType == 0 {
-		o.DType = pipeline.Float32
+		o.DType = datum.Float32
 	}
 	labels := labelShape(in.Shape, &o)
 	axis := len(labels)
@@ -51,16 +52,16 @@ func OneHot(g *pipeline.Graph, label pipeline.Value, o OneHotOptions) pipeline.V
 		g.Fail(name, fmt.Errorf("Classes is %d; it must be positive", o.Classes))
 	case axis < 0 || axis > len(labels):
 		g.Fail(name, fmt.Errorf("Axis is %d; labels of %d dimensions allow 0 … %d", axis, len(labels), len(labels)))
-	case in.DType == pipeline.Float16 || in.DType == pipeline.Float32 || in.DType == pipeline.Float64:
+	case in.DType == datum.Float16 || in.DType == datum.Float32 || in.DType == datum.Float64:
 		g.Fail(name, fmt.Errorf("the labels are %s; integers are wanted", in))
 	}
 	if g.Err() != nil {
 		return pipeline.Value{}
 	}
-	spec := pipeline.Spec{DType: o.DType, Shape: slices.Insert(slices.Clone(labels), axis, o.Classes)}
+	spec := datum.Spec{DType: o.DType, Shape: slices.Insert(slices.Clone(labels), axis, o.Classes)}
 	return one(g, pipeline.Op{
-		Name: name, Inputs: []pipeline.Value{label}, Outputs: []pipeline.Spec{spec},
-		New:    func() (pipeline.Kernel, error) { return &oneHot{o: o, axis: axis, scalar: len(labels) == 0}, nil },
+		Name: name, Inputs: []pipeline.Value{label}, Outputs: []datum.Spec{spec},
+		New:    func() (datum.Kernel, error) { return &oneHot{o: o, axis: axis, scalar: len(labels) == 0}, nil },
 		Config: fmt.Sprintf("on=%g off=%g axis=%d ignore_unknown=%t", o.On, o.Off, axis, o.IgnoreUnknown),
 	})
 }
@@ -81,7 +82,7 @@ type oneHot struct {
 	shape  []int
 }
 
-func (k *oneHot) Run(_ *pipeline.Sample, in, out []*pipeline.Tensor) error {
+func (k *oneHot) Run(_ *datum.Sample, in, out []*datum.Tensor) error {
 	shape := in[0].Shape()
 	if k.scalar {
 		shape = nil
@@ -93,7 +94,7 @@ func (k *oneHot) Run(_ *pipeline.Sample, in, out []*pipeline.Tensor) error {
 	}
 	n := in[0].Len()
 	k.labels = slices.Grow(k.labels[:0], n)[:n]
-	if err := imaging.Cast(pipeline.BytesOf(k.labels), imaging.Int64, in[0].Bytes(), dtype(in[0].DType())); err != nil {
+	if err := imaging.Cast(datum.BytesOf(k.labels), imaging.Int64, in[0].Bytes(), dtype(in[0].DType())); err != nil {
 		return err
 	}
 	if !k.o.IgnoreUnknown {
@@ -107,7 +108,7 @@ func (k *oneHot) Run(_ *pipeline.Sample, in, out []*pipeline.Tensor) error {
 	for _, d := range shape[k.axis:] {
 		inner *= d
 	}
-	if k.o.DType == pipeline.Float32 {
+	if k.o.DType == datum.Float32 {
 		return imaging.OneHot(out[0].Float32s(), k.labels, k.o.Classes, inner, float32(k.o.On), float32(k.o.Off))
 	}
 	return k.encode(mem, inner)
@@ -118,8 +119,8 @@ func (k *oneHot) Run(_ *pipeline.Sample, in, out []*pipeline.Tensor) error {
 func (k *oneHot) encode(mem []byte, inner int) error {
 	size := k.o.DType.Size()
 	var room [2]uint64 // for off, then on
-	values := pipeline.BytesOf(room[:])[:2*size]
-	if err := imaging.Cast(values, dtype(k.o.DType), pipeline.BytesOf([]float64{k.o.Off, k.o.On}), imaging.Float64); err != nil {
+	values := datum.BytesOf(room[:])[:2*size]
+	if err := imaging.Cast(values, dtype(k.o.DType), datum.BytesOf([]float64{k.o.Off, k.o.On}), imaging.Float64); err != nil {
 		return err
 	}
 	off, on := values[:size], values[size:]

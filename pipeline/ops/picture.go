@@ -8,7 +8,7 @@ import (
 	"github.com/planktonml/plankton/internal/imaging"
 	"github.com/planktonml/plankton/internal/jpeg"
 	"github.com/planktonml/plankton/internal/png"
-	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 // picturefile is one encoded picture in the orientation in which it is shown, decoded
@@ -40,7 +40,7 @@ var formats = [...]jpeg.Format{
 
 // open reads the size of a picture. The data must stay as they are until the
 // next call.
-func (p *picturefile) open(s *pipeline.Sample, data []byte, o *DecodeOptions) error {
+func (p *picturefile) open(s *datum.Sample, data []byte, o *DecodeOptions) error {
 	p.data, p.turn = nil, 1
 	if err := s.Reserve(p.reserved()); err != nil {
 		return err
@@ -114,7 +114,7 @@ func (p *picturefile) channels(t ColorType) int {
 }
 
 // pixels writes a region, dense and upright.
-func (p *picturefile) pixels(s *pipeline.Sample, dst []byte, r image.Rectangle, t ColorType) error {
+func (p *picturefile) pixels(s *datum.Sample, dst []byte, r image.Rectangle, t ColorType) error {
 	c := p.channels(t)
 	if t == Any && c == 1 {
 		t = Gray
@@ -144,7 +144,7 @@ func (p *picturefile) pixels(s *pipeline.Sample, dst []byte, r image.Rectangle, 
 }
 
 // decode writes a region as it is stored; Any stands for RGB.
-func (p *picturefile) decode(s *pipeline.Sample, dst []byte, stride int, r image.Rectangle, t ColorType) error {
+func (p *picturefile) decode(s *datum.Sample, dst []byte, stride int, r image.Rectangle, t ColorType) error {
 	if p.data == nil {
 		return p.decodePNG(s, dst, stride, r, t)
 	}
@@ -177,7 +177,7 @@ func (p *picturefile) from(r image.Rectangle) image.Rectangle {
 // of all sizes, and a buffer for the largest so far would be replaced by a slightly larger
 // one time and again: without a memory budget it grows by half more than it has to, within
 // what the whole picture takes.
-func (p *picturefile) room(s *pipeline.Sample, buf *[]byte, n, channels int) ([]byte, error) {
+func (p *picturefile) room(s *datum.Sample, buf *[]byte, n, channels int) ([]byte, error) {
 	if cap(*buf) < n {
 		grown := n
 		if p.ample {
@@ -193,7 +193,7 @@ func (p *picturefile) room(s *pipeline.Sample, buf *[]byte, n, channels int) ([]
 
 // reserve announces that the file's buffers are about to grow. Those that are
 // replaced count until the next file is opened.
-func (p *picturefile) reserve(s *pipeline.Sample, growth int64) error {
+func (p *picturefile) reserve(s *datum.Sample, growth int64) error {
 	if growth == 0 {
 		return nil
 	}
@@ -229,7 +229,7 @@ func (p *picturefile) planar() bool {
 }
 
 // decodePlanes decodes the planes that cover a region.
-func (p *picturefile) decodePlanes(s *pipeline.Sample, region image.Rectangle, reduce int) error {
+func (p *picturefile) decodePlanes(s *datum.Sample, region image.Rectangle, reduce int) error {
 	damage := p.jpeg.Planes(&p.planes, p.data, region, reduce)
 	if !p.again(damage) {
 		return refused(damage)
@@ -239,7 +239,7 @@ func (p *picturefile) decodePlanes(s *pipeline.Sample, region image.Rectangle, r
 
 // ycbcr decodes the planes that cover a region, at 1/reduce of the size, and
 // returns them with the place of their first sample in the reduced picture.
-func (p *picturefile) ycbcr(s *pipeline.Sample, region image.Rectangle, reduce int) (imaging.YCbCr, image.Point, error) {
+func (p *picturefile) ycbcr(s *datum.Sample, region image.Rectangle, reduce int) (imaging.YCbCr, image.Point, error) {
 	if err := p.reserve(s, p.jpeg.Growth(&p.planes, &p.header, region, reduce)); err != nil {
 		return imaging.YCbCr{}, image.Point{}, err
 	}

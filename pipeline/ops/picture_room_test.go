@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 // Regions that grow by a row at a time replace their buffer a few times, and it never
@@ -16,7 +16,7 @@ func TestBuffersForRegionsAreReplacedSeldom(t *testing.T) {
 	p := picturefile{size: image.Pt(width, height), ample: true}
 	replaced, room := 0, 0
 	for rows := 1; rows <= height; rows++ {
-		mem, err := p.room(new(pipeline.Sample), &p.region, width*rows*channels, channels)
+		mem, err := p.room(new(datum.Sample), &p.region, width*rows*channels, channels)
 		require.NoError(t, err)
 		require.Len(t, mem, width*rows*channels)
 		if cap(p.region) != room {
@@ -29,7 +29,7 @@ func TestBuffersForRegionsAreReplacedSeldom(t *testing.T) {
 	require.EqualValues(t, room, p.reserved())
 
 	budgeted := picturefile{size: image.Pt(width, height)}
-	mem, err := budgeted.room(new(pipeline.Sample), &budgeted.region, 1000, channels)
+	mem, err := budgeted.room(new(datum.Sample), &budgeted.region, 1000, channels)
 	require.NoError(t, err)
 	require.Equal(t, 1000, cap(mem))
 }

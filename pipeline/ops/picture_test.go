@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/pipeline/ops"
 	"github.com/planktonml/plankton/pipeline/readers"
 )
@@ -50,7 +51,7 @@ func TestCrop(t *testing.T) {
 					}
 					return ops.Crop(g, v, c.opt(g))
 				})
-				require.Equal(t, []array{{pipeline.Uint8, pipeline.HWC, c.shape, c.want}}, got)
+				require.Equal(t, []array{{datum.Uint8, datum.HWC, c.shape, c.want}}, got)
 			}
 		})
 	}
@@ -96,10 +97,10 @@ func TestFlip(t *testing.T) {
 				}
 				return ops.Flip(g, v, o)
 			})
-			require.Equal(t, []array{{pipeline.Uint8, pipeline.HWC, []int{2, 3, 1}, c.want}}, got)
+			require.Equal(t, []array{{datum.Uint8, datum.HWC, []int{2, 3, 1}, c.want}}, got)
 		})
 	}
-	got := only(t, readers.Rows([]int16{-1, -2, 300, 400}, 1, 2, 2).WithLayout(pipeline.HWC), func(g *pipeline.Graph, v pipeline.Value) pipeline.Value {
+	got := only(t, readers.Rows([]int16{-1, -2, 300, 400}, 1, 2, 2).WithLayout(datum.HWC), func(g *pipeline.Graph, v pipeline.Value) pipeline.Value {
 		return ops.Flip(g, v, ops.FlipOptions{})
 	})
 	require.Equal(t, []float64{300, 400, -1, -2}, got[0].data, "channels stay together")
@@ -181,8 +182,8 @@ func TestResize(t *testing.T) {
 					}
 					return ops.Resize(g, v, c.opt)
 				})[0]
-				require.Equal(t, pipeline.Uint8, got.dtype)
-				require.Equal(t, pipeline.HWC, got.layout)
+				require.Equal(t, datum.Uint8, got.dtype)
+				require.Equal(t, datum.HWC, got.layout)
 				require.Equal(t, c.want.shape, got.shape)
 				if c.want.data != nil {
 					require.Equal(t, c.want.data, got.data)
@@ -191,9 +192,9 @@ func TestResize(t *testing.T) {
 		})
 	}
 	got := only(t, picture(1, 2, 1, 0, 1), func(g *pipeline.Graph, v pipeline.Value) pipeline.Value {
-		return ops.Resize(g, v, ops.ResizeOptions{Height: 1, Width: 4, DType: pipeline.Float32})
+		return ops.Resize(g, v, ops.ResizeOptions{Height: 1, Width: 4, DType: datum.Float32})
 	})
-	require.Equal(t, array{pipeline.Float32, pipeline.HWC, []int{1, 4, 1}, []float64{0, 0.25, 0.75, 1}}, got[0])
+	require.Equal(t, array{datum.Float32, datum.HWC, []int{1, 4, 1}, []float64{0, 0.25, 0.75, 1}}, got[0])
 }
 
 // A thin picture whose shorter side grows must not take all memory.
@@ -219,7 +220,7 @@ func TestAResizeIsLimited(t *testing.T) {
 func TestCropMirrorNormalize(t *testing.T) {
 	// 2×2 pixels of two channels; the second channel is ten times the first.
 	pic := picture(2, 2, 2, 1, 10, 2, 20, 3, 30, 4, 40)
-	f32, chw := pipeline.Float32, pipeline.CHW
+	f32, chw := datum.Float32, datum.CHW
 	for _, c := range []struct {
 		name string
 		opt  func(g *pipeline.Graph) ops.CropMirrorNormalizeOptions
@@ -228,8 +229,8 @@ func TestCropMirrorNormalize(t *testing.T) {
 		{"nothing asked", func(*pipeline.Graph) ops.CropMirrorNormalizeOptions { return ops.CropMirrorNormalizeOptions{} },
 			array{f32, chw, []int{2, 2, 2}, []float64{1, 2, 3, 4, 10, 20, 30, 40}}},
 		{"HWC", func(*pipeline.Graph) ops.CropMirrorNormalizeOptions {
-			return ops.CropMirrorNormalizeOptions{Layout: pipeline.HWC}
-		}, array{f32, pipeline.HWC, []int{2, 2, 2}, []float64{1, 10, 2, 20, 3, 30, 4, 40}}},
+			return ops.CropMirrorNormalizeOptions{Layout: datum.HWC}
+		}, array{f32, datum.HWC, []int{2, 2, 2}, []float64{1, 10, 2, 20, 3, 30, 4, 40}}},
 		{"mirrored", func(g *pipeline.Graph) ops.CropMirrorNormalizeOptions {
 			return ops.CropMirrorNormalizeOptions{Mirror: number(g, 1)}
 		}, array{f32, chw, []int{2, 2, 2}, []float64{2, 1, 4, 3, 20, 10, 40, 30}}},
@@ -249,11 +250,11 @@ func TestCropMirrorNormalize(t *testing.T) {
 			}
 		}, array{f32, chw, []int{2, 1, 4}, []float64{-1, 0.1, 0.2, -1, -2, 1, 2, -2}}},
 		{"padded channels", func(*pipeline.Graph) ops.CropMirrorNormalizeOptions {
-			return ops.CropMirrorNormalizeOptions{PadOutput: true, DType: pipeline.Uint8, Shift: 0.5}
-		}, array{pipeline.Uint8, chw, []int{2, 2, 2}, []float64{2, 3, 4, 5, 11, 21, 31, 41}}},
+			return ops.CropMirrorNormalizeOptions{PadOutput: true, DType: datum.Uint8, Shift: 0.5}
+		}, array{datum.Uint8, chw, []int{2, 2, 2}, []float64{2, 3, 4, 5, 11, 21, 31, 41}}},
 		{"integers saturate", func(*pipeline.Graph) ops.CropMirrorNormalizeOptions {
-			return ops.CropMirrorNormalizeOptions{Mean: []float64{2}, Scale: 10, DType: pipeline.Int8, Layout: pipeline.HWC}
-		}, array{pipeline.Int8, pipeline.HWC, []int{2, 2, 2}, []float64{-10, 80, 0, 127, 10, 127, 20, 127}}},
+			return ops.CropMirrorNormalizeOptions{Mean: []float64{2}, Scale: 10, DType: datum.Int8, Layout: datum.HWC}
+		}, array{datum.Int8, datum.HWC, []int{2, 2, 2}, []float64{-10, 80, 0, 127, 10, 127, 20, 127}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, known := range []bool{true, false} {

@@ -6,7 +6,7 @@ import (
 	"image"
 
 	"github.com/planktonml/plankton/internal/png"
-	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 // pngFormats are the PNG decoder's names of the colour types.
@@ -32,7 +32,7 @@ func (p *picturefile) openPNG(data []byte, o *DecodeOptions) error {
 }
 
 // decodePNG writes a region of a PNG file as it is stored.
-func (p *picturefile) decodePNG(s *pipeline.Sample, dst []byte, stride int, r image.Rectangle, t ColorType) error {
+func (p *picturefile) decodePNG(s *datum.Sample, dst []byte, stride int, r image.Rectangle, t ColorType) error {
 	if err := p.reserve(s, p.png.Growth()); err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/planktonml/plankton/iterator"
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/pipeline/ops"
 	"github.com/planktonml/plankton/pipeline/readers"
 )
@@ -51,7 +52,7 @@ func TestDecodeIndices(t *testing.T) {
 		{"interlaced", pngFile(2, 3, 8, 0, 1, []byte{0, 1, 0, 3, 0, 2, 0, 4, 5, 6}), []float64{1, 2, 3, 4, 5, 6}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			want := array{pipeline.Uint8, pipeline.HWC, []int{2, 3, 1}, c.want}
+			want := array{datum.Uint8, datum.HWC, []int{2, 3, 1}, c.want}
 			require.Equal(t, want, decode(t, c.file, ops.DecodeOptions{Type: ops.Indexed}))
 		})
 	}
@@ -82,7 +83,7 @@ func TestDecodeTurnsPNG(t *testing.T) {
 			exif := []byte("II*\x00\x08\x00\x00\x00\x01\x00\x12\x01\x03\x00\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00")
 			exif[18] = byte(orientation)
 			f := behindHeader(file, "eXIf", exif)
-			want := array{pipeline.Uint8, pipeline.HWC, []int{2, 3, 1}, turned[orientation]}
+			want := array{datum.Uint8, datum.HWC, []int{2, 3, 1}, turned[orientation]}
 			if orientation >= 5 {
 				want.shape = []int{3, 2, 1}
 			}
@@ -107,15 +108,15 @@ func TestDecodingPNGEndsWithTheContext(t *testing.T) {
 		}
 		p, err := pipeline.New(pipeline.Options{BatchSize: 1}, func(g *pipeline.Graph) {
 			v := readers.Slices(g, readers.SlicesOptions{}, readers.Ragged([][]byte{file}))[0]
-			watch := func(f func()) func(*pipeline.Sample, []*pipeline.Tensor, []*pipeline.Tensor) error {
-				return func(_ *pipeline.Sample, in, out []*pipeline.Tensor) error {
+			watch := func(f func()) func(*datum.Sample, []*datum.Tensor, []*datum.Tensor) error {
+				return func(_ *datum.Sample, in, out []*datum.Tensor) error {
 					f()
 					return out[0].CopyFrom(in[0])
 				}
 			}
-			bytes := ops.Func(g, ops.FuncOptions{Outputs: []pipeline.Spec{v.Spec()}}, watch(cancel), v)[0]
+			bytes := ops.Func(g, ops.FuncOptions{Outputs: []datum.Spec{v.Spec()}}, watch(cancel), v)[0]
 			pixels := ops.DecodeImage(g, bytes, ops.DecodeOptions{})
-			g.Output("out", ops.Func(g, ops.FuncOptions{Outputs: []pipeline.Spec{pixels.Spec()}}, watch(func() { reached.Store(true) }), pixels)[0])
+			g.Output("out", ops.Func(g, ops.FuncOptions{Outputs: []datum.Spec{pixels.Spec()}}, watch(func() { reached.Store(true) }), pixels)[0])
 		})
 		require.NoError(t, err)
 		l, err := iterator.New(iterator.Options{}, p)

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 // CoinFlip draws 1 with the given probability, 0 … 1, else 0: an int32 scalar
@@ -15,9 +16,9 @@ func CoinFlip(g *pipeline.Graph, probability float64) pipeline.Value {
 	}
 	random := g.NewRandom()
 	return one(g, pipeline.Op{
-		Name: "coin_flip", Outputs: []pipeline.Spec{{DType: pipeline.Int32}},
+		Name: "coin_flip", Outputs: []datum.Spec{{DType: datum.Int32}},
 		Config: fmt.Sprintf("%g %+v", probability, random),
-		New: each(func(c *pipeline.Sample, _, out []*pipeline.Tensor) error {
+		New: each(func(c *datum.Sample, _, out []*datum.Tensor) error {
 			if _, err := out[0].Resize(); err != nil {
 				return err
 			}
@@ -39,9 +40,9 @@ func Uniform(g *pipeline.Graph, lo, hi float64) pipeline.Value {
 	}
 	random := g.NewRandom()
 	return one(g, pipeline.Op{
-		Name: "uniform", Outputs: []pipeline.Spec{{DType: pipeline.Float32}},
+		Name: "uniform", Outputs: []datum.Spec{{DType: datum.Float32}},
 		Config: fmt.Sprintf("%g %g %+v", lo, hi, random),
-		New: each(func(c *pipeline.Sample, _, out []*pipeline.Tensor) error {
+		New: each(func(c *datum.Sample, _, out []*datum.Tensor) error {
 			if _, err := out[0].Resize(); err != nil {
 				return err
 			}
@@ -59,9 +60,9 @@ func Uniform(g *pipeline.Graph, lo, hi float64) pipeline.Value {
 // Constant is the same number for every sample: a float64 scalar.
 func Constant(g *pipeline.Graph, x float64) pipeline.Value {
 	return one(g, pipeline.Op{
-		Name: "constant", Outputs: []pipeline.Spec{{DType: pipeline.Float64}},
+		Name: "constant", Outputs: []datum.Spec{{DType: datum.Float64}},
 		Config: fmt.Sprint(x), Detail: constant(x),
-		New: each(func(_ *pipeline.Sample, _, out []*pipeline.Tensor) error {
+		New: each(func(_ *datum.Sample, _, out []*datum.Tensor) error {
 			if _, err := out[0].Resize(); err != nil {
 				return err
 			}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/planktonml/plankton/internal/imaging"
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 // Interp is an interpolation filter.
@@ -49,8 +50,8 @@ type ResizeOptions struct {
 	Min, Mag    Interp // filters for axes that shrink and that grow; default Interp
 	NoAntialias bool   // filters keep their width when they shrink a picture
 
-	DType       pipeline.DType // Uint8 or Float32; default that of the input
-	WholePixels bool           // map exactly the source region to the rounded output
+	DType       datum.DType // Uint8 or Float32; default that of the input
+	WholePixels bool        // map exactly the source region to the rounded output
 
 	ROIStart, ROIEnd [2]float64 // part of the source that is read: y, x of its edges; all of it where both are zero
 	ROIRelative      bool       // they are fractions of the extents
@@ -78,8 +79,8 @@ func Resize(g *pipeline.Graph, v pipeline.Value, o ResizeOptions) pipeline.Value
 		h, w = plan.Y.Out, plan.X.Out
 	}
 	return one(g, pipeline.Op{
-		Name: name, Inputs: []pipeline.Value{v}, Outputs: []pipeline.Spec{pictureSpec(to, h, w, in.Shape[2])},
-		New:       func() (pipeline.Kernel, error) { return &resize{spec: spec, to: to}, nil },
+		Name: name, Inputs: []pipeline.Value{v}, Outputs: []datum.Spec{pictureSpec(to, h, w, in.Shape[2])},
+		New:       func() (datum.Kernel, error) { return &resize{spec: spec, to: to}, nil },
 		Expensive: true,
 		Config:    fmt.Sprintf("%+v", spec),
 		Detail:    resizeDetail{spec, to},
@@ -117,7 +118,7 @@ func (o *ResizeOptions) spec() (imaging.ResizeSpec, error) {
 	if o.MaxHeight < 0 || o.MaxWidth < 0 {
 		return s, fmt.Errorf("MaxHeight is %g and MaxWidth %g; they must not be negative", o.MaxHeight, o.MaxWidth)
 	}
-	if o.DType != 0 && o.DType != pipeline.Uint8 && o.DType != pipeline.Float32 {
+	if o.DType != 0 && o.DType != datum.Uint8 && o.DType != datum.Float32 {
 		return s, fmt.Errorf("the output type is %s; uint8 and float32 are possible", o.DType)
 	}
 	if given == 0 && !s.ROI && o.MaxHeight == 0 && o.MaxWidth == 0 {
@@ -153,11 +154,11 @@ func checkPixels(p *imaging.Plan) error {
 
 type resize struct {
 	spec      imaging.ResizeSpec
-	to        pipeline.DType
+	to        datum.DType
 	resampler imaging.Resampler
 }
 
-func (k *resize) Run(_ *pipeline.Sample, in, out []*pipeline.Tensor) error {
+func (k *resize) Run(_ *datum.Sample, in, out []*datum.Tensor) error {
 	h, w, c, err := shape3(in[0])
 	if err != nil {
 		return err

@@ -18,6 +18,7 @@ import (
 	"github.com/planktonml/plankton/iterator"
 	"github.com/planktonml/plankton/memstats"
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/pipeline/ops"
 	"github.com/planktonml/plankton/pipeline/readers"
 )
@@ -96,12 +97,12 @@ func TestOperatorsAndReadersWriteAllOfTheirOutputs(t *testing.T) {
 		return readers.Slices(g, readers.SlicesOptions{}, readers.Rows([]int32{1, 0, 2}))[0]
 	}
 	small := ops.CropMirrorNormalizeOptions{CropOptions: ops.CropOptions{Height: 3, Width: 4}, Std: []float64{2}}
-	beyond := ops.CropMirrorNormalizeOptions{CropOptions: ops.CropOptions{Height: 9, Width: 9, OutOfBounds: ops.BoundsPad}, PadOutput: true, DType: pipeline.Float16}
+	beyond := ops.CropMirrorNormalizeOptions{CropOptions: ops.CropOptions{Height: 9, Width: 9, OutOfBounds: ops.BoundsPad}, PadOutput: true, DType: datum.Float16}
 	size := ops.ResizeOptions{Height: 7, Width: 4}
 	table := map[string]func(g graph) values{
 		"Cast": func(g graph) values {
 			v := pic(g)
-			return values{ops.Cast(g, v, pipeline.Float64), ops.Cast(g, v, pipeline.Bool), ops.Cast(g, ragged(g, v), pipeline.Float16)}
+			return values{ops.Cast(g, v, datum.Float64), ops.Cast(g, v, datum.Bool), ops.Cast(g, ragged(g, v), datum.Float16)}
 		},
 		"Constant": func(g graph) values { number(g); return values{ops.Constant(g, 3)} },
 		"CoinFlip": func(g graph) values { number(g); return values{ops.CoinFlip(g, 0.5)} },
@@ -142,19 +143,19 @@ func TestOperatorsAndReadersWriteAllOfTheirOutputs(t *testing.T) {
 			return values{ops.Flip(g, v, ops.FlipOptions{}), ops.Flip(g, ragged(g, v), ops.FlipOptions{Horizontal: ops.CoinFlip(g, 0.5), Vertical: ops.CoinFlip(g, 0.5)})}
 		},
 		"Func": func(g graph) values {
-			return ops.Func(g, ops.FuncOptions{Outputs: []pipeline.Spec{{DType: pipeline.Int32}}}, func(_ *pipeline.Sample, in, out []*pipeline.Tensor) error {
+			return ops.Func(g, ops.FuncOptions{Outputs: []datum.Spec{{DType: datum.Int32}}}, func(_ *datum.Sample, in, out []*datum.Tensor) error {
 				return out[0].CopyFrom(in[0])
 			}, number(g))
 		},
 		"Normalize": func(g graph) values {
 			v := pic(g)
-			return values{ops.Normalize(g, v, ops.NormalizeOptions{}), ops.Normalize(g, ragged(g, v), ops.NormalizeOptions{AxisNames: "HW", DType: pipeline.Int8})}
+			return values{ops.Normalize(g, v, ops.NormalizeOptions{}), ops.Normalize(g, ragged(g, v), ops.NormalizeOptions{AxisNames: "HW", DType: datum.Int8})}
 		},
 		"OneHot": func(g graph) values {
 			labels := readers.Slices(g, readers.SlicesOptions{}, readers.Rows([]int32{1, 0, 2}), readers.Rows(ramp(12), 2, 2))
 			v := labels[0]
-			all := values{ops.OneHot(g, labels[1], ops.OneHotOptions{Classes: 7, IgnoreUnknown: true, DType: pipeline.Int16, On: 300, Off: -2})}
-			for dt := pipeline.Uint8; dt <= pipeline.Bool; dt++ {
+			all := values{ops.OneHot(g, labels[1], ops.OneHotOptions{Classes: 7, IgnoreUnknown: true, DType: datum.Int16, On: 300, Off: -2})}
+			for dt := datum.Uint8; dt <= datum.Bool; dt++ {
 				all = append(all, ops.OneHot(g, v, ops.OneHotOptions{Classes: 5, DType: dt}))
 			}
 			return all
@@ -163,12 +164,12 @@ func TestOperatorsAndReadersWriteAllOfTheirOutputs(t *testing.T) {
 			v := pic(g)
 			all := values{ops.Resize(g, ragged(g, v), ops.ResizeOptions{Shorter: 9})}
 			for _, f := range []ops.Interp{ops.Nearest, ops.Linear, ops.Triangular, ops.Cubic, ops.Lanczos3, ops.Gaussian} {
-				all = append(all, ops.Resize(g, v, ops.ResizeOptions{Height: 3, Width: 11, Interp: f, DType: pipeline.Float32}))
+				all = append(all, ops.Resize(g, v, ops.ResizeOptions{Height: 3, Width: 11, Interp: f, DType: datum.Float32}))
 			}
 			return all
 		},
 		"External": func(g graph) values {
-			return readers.External(g, readers.ExternalOptions{Outputs: []pipeline.Spec{{DType: pipeline.Int32}, {DType: pipeline.Bool, Shape: []int{-1}}},
+			return readers.External(g, readers.ExternalOptions{Outputs: []datum.Spec{{DType: datum.Int32}, {DType: datum.Bool, Shape: []int{-1}}},
 				Seq: func(yield func(readers.Item, error) bool) {
 					for i := range int32(5) {
 						if !yield(readers.Item{i, make([]bool, i)}, nil) {
@@ -213,7 +214,7 @@ func TestOperatorsAndReadersWriteAllOfTheirOutputs(t *testing.T) {
 
 // fileOf stands a file beside every sample of v.
 func fileOf(g *pipeline.Graph, file []byte, v pipeline.Value) pipeline.Value {
-	return ops.Func(g, ops.FuncOptions{Outputs: []pipeline.Spec{{DType: pipeline.Uint8, Shape: []int{-1}}}}, func(_ *pipeline.Sample, _, out []*pipeline.Tensor) error {
+	return ops.Func(g, ops.FuncOptions{Outputs: []datum.Spec{{DType: datum.Uint8, Shape: []int{-1}}}}, func(_ *datum.Sample, _, out []*datum.Tensor) error {
 		mem, err := out[0].Resize(len(file))
 		copy(mem, file)
 		return err
@@ -253,8 +254,8 @@ func graphFuncs(t *testing.T, dirs ...string) (names []string) {
 // A function or a reader that returns early, without its output, fails the sample and is
 // named; so is one that made another shape, not the operator behind it.
 func TestForgottenOutputsAreNamed(t *testing.T) {
-	spec := []pipeline.Spec{{DType: pipeline.Float32, Shape: []int{2}}}
-	put := func(i int64, n int, out *pipeline.Tensor) error {
+	spec := []datum.Spec{{DType: datum.Float32, Shape: []int{2}}}
+	put := func(i int64, n int, out *datum.Tensor) error {
 		if i%5 == 3 && n == 0 {
 			return nil
 		}
@@ -265,12 +266,12 @@ func TestForgottenOutputsAreNamed(t *testing.T) {
 		for name, define := range map[string]func(g *pipeline.Graph) pipeline.Value{
 			"jitter": func(g *pipeline.Graph) pipeline.Value {
 				v := readers.Slices(g, readers.SlicesOptions{}, readers.Rows(make([]int32, 20)))
-				return ops.Func(g, ops.FuncOptions{Name: "jitter", Outputs: spec}, func(c *pipeline.Sample, _, out []*pipeline.Tensor) error {
+				return ops.Func(g, ops.FuncOptions{Name: "jitter", Outputs: spec}, func(c *datum.Sample, _, out []*datum.Tensor) error {
 					return put(c.Index(), n, out[0])
 				}, v...)[0]
 			},
 			"table": func(g *pipeline.Graph) pipeline.Value {
-				return readers.External(g, readers.ExternalOptions{Name: "table", Len: 20, Outputs: spec, Read: func(_ context.Context, i int64, out []*pipeline.Tensor) error {
+				return readers.External(g, readers.ExternalOptions{Name: "table", Len: 20, Outputs: spec, Read: func(_ context.Context, i int64, out []*datum.Tensor) error {
 					return put(i, n, out[0])
 				}})[0]
 			},
@@ -279,7 +280,7 @@ func TestForgottenOutputsAreNamed(t *testing.T) {
 				_, err := epoch(t, pipeline.Options{BatchSize: 4, Workers: 2}, func(g *pipeline.Graph) {
 					v := define(g)
 					if cast {
-						v = ops.Cast(g, ops.Cast(g, v, pipeline.Float64), pipeline.Float32)
+						v = ops.Cast(g, ops.Cast(g, v, datum.Float64), datum.Float32)
 					}
 					g.Output("x", v)
 				})

@@ -7,14 +7,14 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 // Column is one column of a data set in memory, for [Slices]. It is made by
 // [Rows] or [Ragged]; its methods return a changed copy. What is wrong with it
 // comes out when it is used.
 type Column struct {
-	spec  pipeline.Spec
+	spec  datum.Spec
 	rows  int
 	names []string // of the classes
 	row   func(i int) []byte
@@ -24,8 +24,8 @@ type Column struct {
 
 // Rows is a column whose rows all have the same shape: data holds them one
 // after the other, each in row-major order. Without a shape a row is one number.
-func Rows[T pipeline.Element](data []T, shape ...int) Column {
-	c := Column{spec: pipeline.Spec{DType: dtypeOf[T](), Shape: slices.Clone(shape)}}
+func Rows[T datum.Element](data []T, shape ...int) Column {
+	c := Column{spec: datum.Spec{DType: dtypeOf[T](), Shape: slices.Clone(shape)}}
 	size := 1
 	for i, d := range shape {
 		if d < 1 || d > math.MaxInt/size {
@@ -39,8 +39,8 @@ func Rows[T pipeline.Element](data []T, shape ...int) Column {
 		return c
 	}
 	c.rows = len(data) / size
-	c.row = func(i int) []byte { return pipeline.BytesOf(data[i*size : (i+1)*size : (i+1)*size]) }
-	if whole := c.spec.DType != pipeline.Float32 && c.spec.DType != pipeline.Float64; whole && len(shape) == 0 {
+	c.row = func(i int) []byte { return datum.BytesOf(data[i*size : (i+1)*size : (i+1)*size]) }
+	if whole := c.spec.DType != datum.Float32 && c.spec.DType != datum.Float64; whole && len(shape) == 0 {
 		c.check = func(classes int) error { return checkLabels(data, classes) }
 	}
 	return c
@@ -48,9 +48,9 @@ func Rows[T pipeline.Element](data []T, shape ...int) Column {
 
 // Ragged is a column whose rows have one dimension that differs in length, such
 // as encoded pictures as [][]byte.
-func Ragged[T pipeline.Element](rows [][]T) Column {
-	c := Column{spec: pipeline.Spec{DType: dtypeOf[T](), Shape: []int{-1}}, rows: len(rows)}
-	c.row = func(i int) []byte { return pipeline.BytesOf(slices.Clip(rows[i])) }
+func Ragged[T datum.Element](rows [][]T) Column {
+	c := Column{spec: datum.Spec{DType: dtypeOf[T](), Shape: []int{-1}}, rows: len(rows)}
+	c.row = func(i int) []byte { return datum.BytesOf(slices.Clip(rows[i])) }
 	return c
 }
 
@@ -81,7 +81,7 @@ func (c Column) WithClassNames(names ...string) Column {
 
 // WithLayout names the dimensions of a row, as in "HWC" for rows of the shape
 // H×W×C. Operators on pictures need it.
-func (c Column) WithLayout(layout pipeline.Layout) Column {
+func (c Column) WithLayout(layout datum.Layout) Column {
 	if c.err == nil && len(layout) != len(c.spec.Shape) {
 		c.err = fmt.Errorf("layout %q names %d dimensions, a row has %d", layout, len(layout), len(c.spec.Shape))
 	}
@@ -90,7 +90,7 @@ func (c Column) WithLayout(layout pipeline.Layout) Column {
 }
 
 // lend makes t show row i.
-func (c *Column) lend(t *pipeline.Tensor, i int) error {
+func (c *Column) lend(t *datum.Tensor, i int) error {
 	mem := c.row(i)
 	if c.spec.Dense() {
 		return t.Lend(mem, c.spec.Shape...)
@@ -98,7 +98,7 @@ func (c *Column) lend(t *pipeline.Tensor, i int) error {
 	return t.Lend(mem, len(mem)/c.spec.DType.Size())
 }
 
-func checkLabels[T pipeline.Element](data []T, classes int) error {
+func checkLabels[T datum.Element](data []T, classes int) error {
 	for i, v := range data {
 		// The conversion wraps what is too large for an int64 round to below 0.
 		if label := int64(v); label < 0 || label >= int64(classes) {
@@ -108,27 +108,27 @@ func checkLabels[T pipeline.Element](data []T, classes int) error {
 	return nil
 }
 
-func dtypeOf[T pipeline.Element]() pipeline.DType {
+func dtypeOf[T datum.Element]() datum.DType {
 	switch reflect.TypeFor[T]().Kind() {
 	case reflect.Uint8:
-		return pipeline.Uint8
+		return datum.Uint8
 	case reflect.Int8:
-		return pipeline.Int8
+		return datum.Int8
 	case reflect.Uint16:
-		return pipeline.Uint16
+		return datum.Uint16
 	case reflect.Int16:
-		return pipeline.Int16
+		return datum.Int16
 	case reflect.Uint32:
-		return pipeline.Uint32
+		return datum.Uint32
 	case reflect.Int32:
-		return pipeline.Int32
+		return datum.Int32
 	case reflect.Uint64:
-		return pipeline.Uint64
+		return datum.Uint64
 	case reflect.Int64:
-		return pipeline.Int64
+		return datum.Int64
 	case reflect.Float32:
-		return pipeline.Float32
+		return datum.Float32
 	default:
-		return pipeline.Float64
+		return datum.Float64
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 // fail reports a mistake under the reader's name, or its kind where it has none.
@@ -51,7 +52,7 @@ func checkLabel(label int64, classes int) error {
 }
 
 // putLabel makes t the scalar label.
-func putLabel(t *pipeline.Tensor, label int32) error {
+func putLabel(t *datum.Tensor, label int32) error {
 	mem, err := t.Resize()
 	if err == nil {
 		binary.NativeEndian.PutUint32(mem, uint32(label))

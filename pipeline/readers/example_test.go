@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/pipeline/readers"
 )
 
@@ -131,7 +132,7 @@ func ExampleSlices_mistake() {
 
 // A function of the index can be read in any order, by several workers at once.
 func ExampleExternal() {
-	square := func(_ context.Context, index int64, out []*pipeline.Tensor) error {
+	square := func(_ context.Context, index int64, out []*datum.Tensor) error {
 		if _, err := out[0].Resize(); err != nil {
 			return err
 		}
@@ -140,7 +141,7 @@ func ExampleExternal() {
 	}
 	p, err := pipeline.New(pipeline.Options{BatchSize: 4}, func(g *pipeline.Graph) {
 		v := readers.External(g, readers.ExternalOptions{
-			Outputs: []pipeline.Spec{{DType: pipeline.Int64}},
+			Outputs: []datum.Spec{{DType: datum.Int64}},
 			Len:     1000,
 			Read:    square,
 			Shuffle: true,
@@ -213,7 +214,7 @@ func ExampleExternal_sequence() {
 	}
 	p, err := pipeline.New(pipeline.Options{BatchSize: 2}, func(g *pipeline.Graph) {
 		v := readers.External(g, readers.ExternalOptions{
-			Outputs: []pipeline.Spec{{DType: pipeline.Float64, Shape: []int{2}}, {DType: pipeline.Int32, Classes: 2}},
+			Outputs: []datum.Spec{{DType: datum.Float64, Shape: []int{2}}, {DType: datum.Int32, Classes: 2}},
 			Seq:     rows,
 		})
 		g.Output("point", v[0])

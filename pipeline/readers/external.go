@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 // ExternalOptions configures [External]. Outputs must be given, and either Read
@@ -15,14 +16,14 @@ import (
 type ExternalOptions struct {
 	Name string // of the reader; default "reader", "reader2", …
 
-	Outputs []pipeline.Spec // of each value, its type, shape and so on
+	Outputs []datum.Spec // of each value, its type, shape and so on
 
 	// Read puts sample index, 0 ≤ index < Len, into out: one tensor per output,
 	// each of which it must Resize, or Lend memory, and then fill; one that it
-	// leaves as it was fails the sample with a *pipeline.NotWrittenError. It is called
+	// leaves as it was fails the sample with a *datum.NotWrittenError. It is called
 	// by several goroutines at once and must return soon after ctx ends. The tensors
 	// are the pipeline's: it must not keep them.
-	Read func(ctx context.Context, index int64, out []*pipeline.Tensor) error
+	Read func(ctx context.Context, index int64, out []*datum.Tensor) error
 	Len  int64 // number of samples that Read can deliver
 
 	// Seq yields the samples in their order. It is ranged over anew for every
@@ -122,13 +123,13 @@ func (o *ExternalOptions) validate() error {
 }
 
 // external is what a function and a sequence have in common, and a
-// pipeline.Sequence where there is one.
+// datum.Sequence where there is one.
 type external struct{ o ExternalOptions }
 
-func (e *external) Outputs() []pipeline.Spec { return e.o.Outputs }
+func (e *external) Outputs() []datum.Spec { return e.o.Outputs }
 
-func (e *external) Meta() pipeline.Meta {
-	return pipeline.Meta{Classes: e.o.ClassNames, Fingerprint: e.o.Fingerprint}
+func (e *external) Meta() datum.Meta {
+	return datum.Meta{Classes: e.o.ClassNames, Fingerprint: e.o.Fingerprint}
 }
 
 func (e *external) Describe(index int64) string {
@@ -139,10 +140,10 @@ func (e *external) Describe(index int64) string {
 }
 
 // Samples ranges over Seq.
-func (e *external) Samples() iter.Seq2[func(out []*pipeline.Tensor) error, error] {
-	return func(yield func(func([]*pipeline.Tensor) error, error) bool) {
+func (e *external) Samples() iter.Seq2[func(out []*datum.Tensor) error, error] {
+	return func(yield func(func([]*datum.Tensor) error, error) bool) {
 		var item Item
-		fill := func(out []*pipeline.Tensor) error { return putItem(out, e.o.Outputs, item) }
+		fill := func(out []*datum.Tensor) error { return putItem(out, e.o.Outputs, item) }
 		for it, err := range e.o.Seq {
 			if err != nil {
 				yield(nil, err)
@@ -160,6 +161,6 @@ type externalSource struct{ *external }
 
 func (e externalSource) Len() int64 { return e.o.Len }
 
-func (e externalSource) Read(ctx context.Context, index int64, out []*pipeline.Tensor) error {
+func (e externalSource) Read(ctx context.Context, index int64, out []*datum.Tensor) error {
 	return e.o.Read(ctx, index, out)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 func outside(o ExternalOptions) func(*pipeline.Graph) []pipeline.Value {
@@ -31,14 +32,14 @@ func sequence(err error, items ...Item) iter.Seq2[Item, error] {
 	}
 }
 
-var scalar = []pipeline.Spec{{DType: pipeline.Int32}}
+var scalar = []datum.Spec{{DType: datum.Int32}}
 
 func TestExternalRead(t *testing.T) {
 	bad := errors.New("no row 5")
 	o := ExternalOptions{
 		Name: "table", Len: 100, ClassNames: []string{"a", "b"}, Fingerprint: 7,
-		Outputs: []pipeline.Spec{{DType: pipeline.Int64, Shape: []int{-1}}, {DType: pipeline.Float32, Classes: 2}},
-		Read: func(_ context.Context, index int64, out []*pipeline.Tensor) error {
+		Outputs: []datum.Spec{{DType: datum.Int64, Shape: []int{-1}}, {DType: datum.Float32, Classes: 2}},
+		Read: func(_ context.Context, index int64, out []*datum.Tensor) error {
 			if index == 5 {
 				return bad
 			}
@@ -66,7 +67,7 @@ func TestExternalRead(t *testing.T) {
 		g.Output("1", v[1])
 	})
 	require.NoError(t, err)
-	require.Equal(t, pipeline.Meta{Classes: []string{"a", "b"}, Fingerprint: 7}, p.Readers()[0].Meta())
+	require.Equal(t, datum.Meta{Classes: []string{"a", "b"}, Fingerprint: 7}, p.Readers()[0].Meta())
 	require.EqualValues(t, 100, p.Readers()[0].Len())
 	require.NoError(t, epoch(t, p, func(b *pipeline.Batch) {
 		for row, id := range b.IDs() {
@@ -82,24 +83,24 @@ func TestExternalRead(t *testing.T) {
 
 // Every type of element goes through, and rows come in the order of the items.
 func TestExternalSeq(t *testing.T) {
-	specs := []pipeline.Spec{{DType: pipeline.Bool}, {DType: pipeline.Bool, Shape: []int{2}}, {DType: pipeline.Float16}, {DType: pipeline.Float16, Shape: []int{1}}}
+	specs := []datum.Spec{{DType: datum.Bool}, {DType: datum.Bool, Shape: []int{2}}, {DType: datum.Float16}, {DType: datum.Float16, Shape: []int{1}}}
 	first := Item{true, []bool{false, true}, uint16(0x3c00), []uint16{0x4000}}
 	want := [][]byte{{1}, {0, 1}, pack(uint16(0x3c00)), pack(uint16(0x4000))}
-	add := func(dt pipeline.DType, number, slice any) {
-		specs = append(specs, pipeline.Spec{DType: dt}, pipeline.Spec{DType: dt, Shape: []int{2, -1}})
+	add := func(dt datum.DType, number, slice any) {
+		specs = append(specs, datum.Spec{DType: dt}, datum.Spec{DType: dt, Shape: []int{2, -1}})
 		first = append(first, number, slice)
 		want = append(want, pack(number), pack(slice))
 	}
-	add(pipeline.Uint8, uint8(1), []uint8{1, 2})
-	add(pipeline.Int8, int8(-2), []int8{1, 2})
-	add(pipeline.Uint16, uint16(3), []uint16{1, 2, 3, 4})
-	add(pipeline.Int16, int16(-4), []int16{1, 2})
-	add(pipeline.Uint32, uint32(5), []uint32{1, 2})
-	add(pipeline.Int32, int32(-6), []int32{})
-	add(pipeline.Uint64, uint64(7), []uint64{1, 2})
-	add(pipeline.Int64, int64(-8), []int64{1, 2, 3, 4, 5, 6})
-	add(pipeline.Float32, float32(9.5), []float32{1, 2})
-	add(pipeline.Float64, -10.5, []float64{1, 2})
+	add(datum.Uint8, uint8(1), []uint8{1, 2})
+	add(datum.Int8, int8(-2), []int8{1, 2})
+	add(datum.Uint16, uint16(3), []uint16{1, 2, 3, 4})
+	add(datum.Int16, int16(-4), []int16{1, 2})
+	add(datum.Uint32, uint32(5), []uint32{1, 2})
+	add(datum.Int32, int32(-6), []int32{})
+	add(datum.Uint64, uint64(7), []uint64{1, 2})
+	add(datum.Int64, int64(-8), []int64{1, 2, 3, 4, 5, 6})
+	add(datum.Float32, float32(9.5), []float32{1, 2})
+	add(datum.Float64, -10.5, []float64{1, 2})
 
 	p, err := build(2, 3, outside(ExternalOptions{Outputs: specs, Seq: sequence(nil, first, first, first)}))
 	require.NoError(t, err)
@@ -128,12 +129,12 @@ func pack(v any) []byte {
 
 func TestExternalSeqErrors(t *testing.T) {
 	broken := errors.New("the stream broke")
-	vector := []pipeline.Spec{{DType: pipeline.Float32, Shape: []int{2, 3}}}
-	open := []pipeline.Spec{{DType: pipeline.Float32, Shape: []int{-1, 3}}}
-	half := []pipeline.Spec{{DType: pipeline.Float16, Shape: []int{-1}}}
+	vector := []datum.Spec{{DType: datum.Float32, Shape: []int{2, 3}}}
+	open := []datum.Spec{{DType: datum.Float32, Shape: []int{-1, 3}}}
+	half := []datum.Spec{{DType: datum.Float16, Shape: []int{-1}}}
 	tests := []struct {
 		name    string
-		outputs []pipeline.Spec
+		outputs []datum.Spec
 		seq     iter.Seq2[Item, error]
 		want    string
 	}{
@@ -192,9 +193,9 @@ func TestExternalSeqIsStoppedAndRestarted(t *testing.T) {
 }
 
 func TestExternalRefusals(t *testing.T) {
-	read := func(context.Context, int64, []*pipeline.Tensor) error { return nil }
+	read := func(context.Context, int64, []*datum.Tensor) error { return nil }
 	seq := sequence(nil)
-	shape := func(dims ...int) []pipeline.Spec { return []pipeline.Spec{{DType: pipeline.Uint8, Shape: dims}} }
+	shape := func(dims ...int) []datum.Spec { return []datum.Spec{{DType: datum.Uint8, Shape: dims}} }
 	tests := []struct {
 		name    string
 		options ExternalOptions
@@ -210,7 +211,7 @@ func TestExternalRefusals(t *testing.T) {
 		{"sticking sequence", ExternalOptions{Outputs: scalar, Seq: seq, StickToShard: true}, "a sequence has no length"},
 		{"padded sequence", ExternalOptions{Outputs: scalar, Seq: seq, PadLastBatch: true}, "a sequence has no length"},
 		{"shard", ExternalOptions{Outputs: scalar, Read: read, Len: 1, NumShards: 2, ShardID: 2}, "ShardID is 2"},
-		{"no type", ExternalOptions{Outputs: make([]pipeline.Spec, 1), Seq: seq}, "Outputs[0] has no element type"},
+		{"no type", ExternalOptions{Outputs: make([]datum.Spec, 1), Seq: seq}, "Outputs[0] has no element type"},
 		{"dimension 0", ExternalOptions{Outputs: shape(0), Read: read, Len: 1}, "Outputs[0] is uint8 0: a dimension is at least 1"},
 		{"two open dimensions", ExternalOptions{Outputs: shape(-1, -1, 3), Seq: seq}, "Outputs[0] is uint8 ?×?×3: of a Seq one dimension at most can be -1"},
 	}
@@ -230,10 +231,10 @@ func TestExternalRefusals(t *testing.T) {
 
 // Numbers and slices of an item that is made once are copied without allocating.
 func TestExternalItemAllocatesNothing(t *testing.T) {
-	specs := []pipeline.Spec{{DType: pipeline.Int32}, {DType: pipeline.Float32, Shape: []int{-1, 2}}}
+	specs := []datum.Spec{{DType: datum.Int32}, {DType: datum.Float32, Shape: []int{-1, 2}}}
 	item := Item{int32(7), make([]float32, 64)}
 	requireNoAllocations(t, externalSource{&external{ExternalOptions{
 		Outputs: specs, Len: 1,
-		Read: func(_ context.Context, _ int64, out []*pipeline.Tensor) error { return putItem(out, specs, item) },
+		Read: func(_ context.Context, _ int64, out []*datum.Tensor) error { return putItem(out, specs, item) },
 	}}})
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 // FileOptions configures [File]. Root, List or Files must be given.
@@ -62,7 +63,7 @@ type FileOptions struct {
 	ClassNames []string
 
 	// ReadAhead is how many files ahead of the workers the system is asked to
-	// bring into memory, where they are on a disk; see [pipeline.Prefetcher].
+	// bring into memory, where they are on a disk; see [datum.Prefetcher].
 	// Default 128, -1 for none. Files that are in the page cache cost next to
 	// nothing. Linux only.
 	ReadAhead int
@@ -119,7 +120,7 @@ type fileSource struct {
 	paths   pathList
 	labels  []int32
 	classes int
-	meta    pipeline.Meta
+	meta    datum.Meta
 
 	readAhead int  // of the options, defaults filled in
 	scanned   bool // the files are those of a folder, in the order of their paths
@@ -238,24 +239,24 @@ func (s *fileSource) fingerprint() uint64 {
 	return binary.LittleEndian.Uint64(h.Sum(nil))
 }
 
-func (s *fileSource) Len() int64          { return int64(s.paths.len()) }
-func (s *fileSource) Meta() pipeline.Meta { return s.meta }
+func (s *fileSource) Len() int64       { return int64(s.paths.len()) }
+func (s *fileSource) Meta() datum.Meta { return s.meta }
 
-func (s *fileSource) Outputs() []pipeline.Spec {
-	return []pipeline.Spec{
-		{DType: pipeline.Uint8, Shape: []int{-1}},
-		{DType: pipeline.Int32, Classes: s.classes},
+func (s *fileSource) Outputs() []datum.Spec {
+	return []datum.Spec{
+		{DType: datum.Uint8, Shape: []int{-1}},
+		{DType: datum.Int32, Classes: s.classes},
 	}
 }
 
-func (s *fileSource) Read(ctx context.Context, index int64, out []*pipeline.Tensor) error {
+func (s *fileSource) Read(ctx context.Context, index int64, out []*datum.Tensor) error {
 	if err := readWhole(ctx, s.root, s.paths.at(int(index)), out[0]); err != nil {
 		return err
 	}
 	return putLabel(out[1], s.labels[index])
 }
 
-// SampleName implements [pipeline.Named]: files of a folder are named by their paths below
+// SampleName implements [datum.Named]: files of a folder are named by their paths below
 // it, without the ending.
 func (s *fileSource) SampleName(index int64) string {
 	if !s.scanned {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/planktonml/plankton/internal/datatest"
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 func file(o FileOptions) func(*pipeline.Graph) []pipeline.Value {
@@ -129,7 +130,7 @@ func TestFileList(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 3, s.Outputs()[1].Classes)
 	require.Equal(t, []string{"a", "b", "c"}, s.Meta().Classes)
-	withTensors(t, s, func(out []*pipeline.Tensor) error {
+	withTensors(t, s, func(out []*datum.Tensor) error {
 		for i, want := range []string{"two", "one"} {
 			require.NoError(t, s.Read(context.Background(), int64(i), out))
 			require.Equal(t, want, string(out[0].Bytes()))
@@ -156,7 +157,7 @@ func TestFileNamesOfAllKinds(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"class\n1"}, s.Meta().Classes)
 	slices.Sort(names)
-	withTensors(t, s, func(out []*pipeline.Tensor) error {
+	withTensors(t, s, func(out []*datum.Tensor) error {
 		for i, name := range names {
 			require.NoError(t, s.Read(context.Background(), int64(i), out))
 			require.Equal(t, name, string(out[0].Bytes()))
@@ -181,7 +182,7 @@ func TestFileFiles(t *testing.T) {
 	require.Equal(t, []string{"a", "b", "c", "d", "e"}, labelled.Meta().Classes)
 	require.NotEqual(t, s.Meta().Fingerprint, labelled.Meta().Fingerprint)
 	t.Chdir(t.TempDir())
-	withTensors(t, labelled, func(out []*pipeline.Tensor) error {
+	withTensors(t, labelled, func(out []*datum.Tensor) error {
 		for i, want := range []string{"two", "one", "three"} {
 			require.NoError(t, labelled.Read(context.Background(), int64(i), out))
 			require.Equal(t, want, string(out[0].Bytes()))
@@ -415,7 +416,7 @@ func TestFileThatChangesWhileItIsRead(t *testing.T) {
 	f, err := openHandle(s.root, s.paths.at(0))
 	require.NoError(t, err)
 	defer f.close()
-	withTensors(t, s, func(out []*pipeline.Tensor) error {
+	withTensors(t, s, func(out []*datum.Tensor) error {
 		for size, want := range map[int]string{
 			1: "the file has more than its 1 bytes", 4: "the file has more than its 4 bytes",
 			6: "the file ends after 5 of its 6 bytes", 9: "the file ends after 5 of its 9 bytes",
@@ -436,7 +437,7 @@ func TestFileLargerThanOneRead(t *testing.T) {
 		content := strings.Repeat("0123456789abcde", size/15+1)[:size]
 		s, err := newFileSource(&FileOptions{Root: tree(t, map[string]string{"a.jpg": content})})
 		require.NoError(t, err)
-		withTensors(t, s, func(out []*pipeline.Tensor) error {
+		withTensors(t, s, func(out []*datum.Tensor) error {
 			require.NoError(t, s.Read(context.Background(), 0, out))
 			require.True(t, content == string(out[0].Bytes()), size)
 			return nil
@@ -450,7 +451,7 @@ func TestFileReadEndsWithItsContext(t *testing.T) {
 	why := errors.New("no longer wanted")
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cancel(why)
-	withTensors(t, s, func(out []*pipeline.Tensor) error {
+	withTensors(t, s, func(out []*datum.Tensor) error {
 		require.ErrorIs(t, s.Read(ctx, 0, out), why)
 		return nil
 	})
@@ -462,7 +463,7 @@ func TestFileOutlivesTheWorkingDirectory(t *testing.T) {
 	s, err := newFileSource(&FileOptions{Root: "d"})
 	require.NoError(t, err)
 	t.Chdir(t.TempDir())
-	withTensors(t, s, func(out []*pipeline.Tensor) error {
+	withTensors(t, s, func(out []*datum.Tensor) error {
 		return s.Read(context.Background(), 0, out)
 	})
 }
@@ -504,7 +505,7 @@ func FuzzList(f *testing.F) {
 func BenchmarkFileRead(b *testing.B) {
 	s, err := newFileSource(&FileOptions{Root: tree(b, map[string]string{"a.jpg": strings.Repeat("x", 110_000)})})
 	require.NoError(b, err)
-	withTensors(b, s, func(out []*pipeline.Tensor) error {
+	withTensors(b, s, func(out []*datum.Tensor) error {
 		b.ReportAllocs()
 		b.SetBytes(110_000)
 		for b.Loop() {

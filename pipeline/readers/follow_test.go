@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 // filesIn returns a folder of files, each of which holds its name.
@@ -52,7 +53,7 @@ func TestAllReadersFollow(t *testing.T) {
 		g.Output("x", Slices(g, SlicesOptions{Name: "x", Shuffle: true}, Rows([]int64{0, 1, 2}))[0])
 		g.Output("slices", Slices(g, SlicesOptions{Follow: "x"}, Rows([]int64{0, 1, 2}))[0])
 		g.Output("external", External(g, ExternalOptions{
-			Follow: "x", Len: 3, Outputs: []pipeline.Spec{{DType: pipeline.Int64}}, Read: readIndex,
+			Follow: "x", Len: 3, Outputs: []datum.Spec{{DType: datum.Int64}}, Read: readIndex,
 		})[0])
 	})
 	require.NoError(t, err)
@@ -64,12 +65,12 @@ func TestAllReadersFollow(t *testing.T) {
 		require.Equal(t, b.Int64s("x"), b.Int64s("external"))
 	}
 	_, err = pipeline.New(pipeline.Options{BatchSize: 1}, func(g *pipeline.Graph) {
-		External(g, ExternalOptions{Follow: "x", Outputs: []pipeline.Spec{{DType: pipeline.Int64}}, Seq: func(func(Item, error) bool) {}})
+		External(g, ExternalOptions{Follow: "x", Outputs: []datum.Spec{{DType: datum.Int64}}, Seq: func(func(Item, error) bool) {}})
 	})
 	require.ErrorContains(t, err, "a Seq cannot Follow a reader")
 }
 
-func readIndex(_ context.Context, index int64, out []*pipeline.Tensor) error {
+func readIndex(_ context.Context, index int64, out []*datum.Tensor) error {
 	if _, err := out[0].Resize(); err != nil {
 		return err
 	}

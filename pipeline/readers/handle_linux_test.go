@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
-	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 // What is no regular file is refused, without waiting for a writer of a pipe.
@@ -32,7 +32,7 @@ func TestFileReadsNothingButRegularFiles(t *testing.T) {
 	} {
 		s := &fileSource{root: dir + "/", labels: []int32{0}}
 		s.paths.add("", path)
-		withTensors(t, s, func(out []*pipeline.Tensor) error {
+		withTensors(t, s, func(out []*datum.Tensor) error {
 			require.EqualError(t, s.Read(context.Background(), 0, out), want)
 			return nil
 		})
@@ -48,7 +48,7 @@ func TestFileClosesWhatItOpens(t *testing.T) {
 		return len(entries)
 	}
 	before := open()
-	withTensors(t, s, func(out []*pipeline.Tensor) error {
+	withTensors(t, s, func(out []*datum.Tensor) error {
 		for range 10 {
 			require.NoError(t, s.Read(context.Background(), 0, out))
 			require.EqualError(t, s.Read(context.Background(), 1, out), "the file is empty")

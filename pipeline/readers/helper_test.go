@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -74,8 +75,8 @@ func epoch(t *testing.T, p *pipeline.Pipeline, use func(*pipeline.Batch)) error 
 
 // probe is a source whose only sample runs a function with real tensors.
 type probe struct {
-	pipeline.Source
-	run func(out []*pipeline.Tensor) error
+	datum.Source
+	run func(out []*datum.Tensor) error
 }
 
 func (probe) Len() int64 { return 1 }
@@ -83,7 +84,7 @@ func (probe) Len() int64 { return 1 }
 // errProbed ends the sample, whose outputs are what the function has left.
 var errProbed = errors.New("probed")
 
-func (p probe) Read(_ context.Context, _ int64, out []*pipeline.Tensor) error {
+func (p probe) Read(_ context.Context, _ int64, out []*datum.Tensor) error {
 	if err := p.run(out); err != nil {
 		return err
 	}
@@ -91,7 +92,7 @@ func (p probe) Read(_ context.Context, _ int64, out []*pipeline.Tensor) error {
 }
 
 // withTensors runs a function with tensors that a worker would give src.
-func withTensors(t testing.TB, src pipeline.Source, run func(out []*pipeline.Tensor) error) {
+func withTensors(t testing.TB, src datum.Source, run func(out []*datum.Tensor) error) {
 	t.Helper()
 	p, err := build(1, 1, func(g *pipeline.Graph) []pipeline.Value {
 		return g.Read(pipeline.ReaderOptions{}, probe{src, run})
@@ -105,10 +106,10 @@ func withTensors(t testing.TB, src pipeline.Source, run func(out []*pipeline.Ten
 }
 
 // requireNoAllocations reads all samples of src, and then again for the count.
-func requireNoAllocations(t *testing.T, src pipeline.Source) {
+func requireNoAllocations(t *testing.T, src datum.Source) {
 	t.Helper()
 	ctx := context.Background()
-	withTensors(t, src, func(out []*pipeline.Tensor) error {
+	withTensors(t, src, func(out []*datum.Tensor) error {
 		for i := range src.Len() {
 			if err := src.Read(ctx, i, out); err != nil {
 				return err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/planktonml/plankton/internal/imaging"
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 // IDXOptions configures [IDX]. Images must be given.
@@ -23,7 +24,7 @@ type IDXOptions struct {
 
 	// Layout names the dimensions of samples that have three; by default they
 	// have no names.
-	Layout pipeline.Layout
+	Layout datum.Layout
 
 	Classes    int      // number of classes; default the highest label plus one
 	ClassNames []string // names of the classes by label
@@ -76,15 +77,15 @@ func IDX(g *pipeline.Graph, o IDXOptions) (image, label pipeline.Value) {
 	return v[0], v[1]
 }
 
-var _ pipeline.Toucher = (*idxSource)(nil)
+var _ datum.Toucher = (*idxSource)(nil)
 
 type idxSource struct {
 	path    string
 	images  *idxArray
-	spec    pipeline.Spec // of a sample
-	labels  []int32       // nil if there are none
+	spec    datum.Spec // of a sample
+	labels  []int32    // nil if there are none
 	classes int
-	meta    pipeline.Meta
+	meta    datum.Meta
 }
 
 func newIDXSource(o *IDXOptions) (*idxSource, error) {
@@ -122,12 +123,12 @@ func newIDXSource(o *IDXOptions) (*idxSource, error) {
 	} else if classes > 0 {
 		return nil, errors.New("classes are declared, but no file of Labels is given")
 	}
-	s.meta = pipeline.Meta{Classes: slices.Clone(o.ClassNames), Fingerprint: binary.LittleEndian.Uint64(h.Sum(nil))}
+	s.meta = datum.Meta{Classes: slices.Clone(o.ClassNames), Fingerprint: binary.LittleEndian.Uint64(h.Sum(nil))}
 	return s, nil
 }
 
 func (s *idxSource) setLabels(o *IDXOptions, a *idxArray) error {
-	if len(a.dims) != 1 || a.dtype == pipeline.Float32 || a.dtype == pipeline.Float64 {
+	if len(a.dims) != 1 || a.dtype == datum.Float32 || a.dtype == datum.Float64 {
 		return fmt.Errorf("%s holds %s data with %d dimensions; labels are whole numbers in one dimension", o.Labels, a.dtype, len(a.dims))
 	}
 	if a.dims[0] != s.images.dims[0] {
@@ -147,14 +148,14 @@ func (s *idxSource) setLabels(o *IDXOptions, a *idxArray) error {
 	return nil
 }
 
-func (s *idxSource) Len() int64          { return int64(s.images.dims[0]) }
-func (s *idxSource) Meta() pipeline.Meta { return s.meta }
+func (s *idxSource) Len() int64       { return int64(s.images.dims[0]) }
+func (s *idxSource) Meta() datum.Meta { return s.meta }
 
-func (s *idxSource) Outputs() []pipeline.Spec {
+func (s *idxSource) Outputs() []datum.Spec {
 	if s.labels == nil {
-		return []pipeline.Spec{s.spec}
+		return []datum.Spec{s.spec}
 	}
-	return []pipeline.Spec{s.spec, {DType: pipeline.Int32, Classes: s.classes}}
+	return []datum.Spec{s.spec, {DType: datum.Int32, Classes: s.classes}}
 }
 
 // sample returns the data of a sample.
@@ -163,10 +164,10 @@ func (s *idxSource) sample(index int64) []byte {
 	return s.images.data[int(index)*n : int(index+1)*n : int(index+1)*n]
 }
 
-// Touch implements pipeline.Toucher.
+// Touch implements datum.Toucher.
 func (s *idxSource) Touch(index int64) { imaging.Touch(s.sample(index)) }
 
-func (s *idxSource) Read(_ context.Context, index int64, out []*pipeline.Tensor) error {
+func (s *idxSource) Read(_ context.Context, index int64, out []*datum.Tensor) error {
 	if err := out[0].Lend(s.sample(index), s.spec.Shape...); err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/planktonml/plankton/internal/datatest"
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 // idxFile encodes an array in the IDX format.
@@ -56,30 +57,30 @@ func TestIDXTypesAndShapes(t *testing.T) {
 	tests := []struct {
 		name   string
 		file   []byte
-		layout pipeline.Layout
-		want   pipeline.Spec
+		layout datum.Layout
+		want   datum.Spec
 		second any // the elements of sample 1
 	}{
-		{"pictures", idxFile(8, []uint32{3, 2, 4}, counting(24)), "", pipeline.Spec{DType: pipeline.Uint8, Layout: "HWC", Shape: []int{2, 4, 1}}, counting(16)[8:]},
-		{"gzipped", gzipped(idxFile(8, []uint32{3, 2, 4}, counting(24))), "", pipeline.Spec{DType: pipeline.Uint8, Layout: "HWC", Shape: []int{2, 4, 1}}, counting(16)[8:]},
-		{"numbers", idxFile(9, []uint32{2}, []int8{-1, -2}), "", pipeline.Spec{DType: pipeline.Int8, Shape: []int{}}, []int8{-2}},
-		{"vectors", idxFile(11, []uint32{2, 2}, []int16{1, 2, -3, 400}), "", pipeline.Spec{DType: pipeline.Int16, Shape: []int{2}}, []int16{-3, 400}},
-		{"int32", idxFile(12, []uint32{2, 1}, []int32{1, -70000}), "", pipeline.Spec{DType: pipeline.Int32, Shape: []int{1}}, []int32{-70000}},
-		{"float32", idxFile(13, []uint32{2, 2}, []float32{1, 2, 3.5, -4}), "", pipeline.Spec{DType: pipeline.Float32, Shape: []int{2}}, []float32{3.5, -4}},
-		{"float64", idxFile(14, []uint32{2, 1}, []float64{1, 2.5}), "", pipeline.Spec{DType: pipeline.Float64, Shape: []int{1}}, []float64{2.5}},
-		{"colour", idxFile(8, []uint32{2, 1, 2, 3}, counting(12)), "HWC", pipeline.Spec{DType: pipeline.Uint8, Layout: "HWC", Shape: []int{1, 2, 3}}, counting(12)[6:]},
-		{"volumes", idxFile(8, []uint32{2, 1, 1, 2, 3}, counting(12)), "", pipeline.Spec{DType: pipeline.Uint8, Shape: []int{1, 1, 2, 3}}, counting(12)[6:]},
+		{"pictures", idxFile(8, []uint32{3, 2, 4}, counting(24)), "", datum.Spec{DType: datum.Uint8, Layout: "HWC", Shape: []int{2, 4, 1}}, counting(16)[8:]},
+		{"gzipped", gzipped(idxFile(8, []uint32{3, 2, 4}, counting(24))), "", datum.Spec{DType: datum.Uint8, Layout: "HWC", Shape: []int{2, 4, 1}}, counting(16)[8:]},
+		{"numbers", idxFile(9, []uint32{2}, []int8{-1, -2}), "", datum.Spec{DType: datum.Int8, Shape: []int{}}, []int8{-2}},
+		{"vectors", idxFile(11, []uint32{2, 2}, []int16{1, 2, -3, 400}), "", datum.Spec{DType: datum.Int16, Shape: []int{2}}, []int16{-3, 400}},
+		{"int32", idxFile(12, []uint32{2, 1}, []int32{1, -70000}), "", datum.Spec{DType: datum.Int32, Shape: []int{1}}, []int32{-70000}},
+		{"float32", idxFile(13, []uint32{2, 2}, []float32{1, 2, 3.5, -4}), "", datum.Spec{DType: datum.Float32, Shape: []int{2}}, []float32{3.5, -4}},
+		{"float64", idxFile(14, []uint32{2, 1}, []float64{1, 2.5}), "", datum.Spec{DType: datum.Float64, Shape: []int{1}}, []float64{2.5}},
+		{"colour", idxFile(8, []uint32{2, 1, 2, 3}, counting(12)), "HWC", datum.Spec{DType: datum.Uint8, Layout: "HWC", Shape: []int{1, 2, 3}}, counting(12)[6:]},
+		{"volumes", idxFile(8, []uint32{2, 1, 1, 2, 3}, counting(12)), "", datum.Spec{DType: datum.Uint8, Shape: []int{1, 1, 2, 3}}, counting(12)[6:]},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			path := filepath.Join(tree(t, map[string]string{"x": string(tt.file)}), "x")
 			s, err := newIDXSource(&IDXOptions{Images: path, Layout: tt.layout})
 			require.NoError(t, err)
-			require.Equal(t, []pipeline.Spec{tt.want}, s.Outputs())
+			require.Equal(t, []datum.Spec{tt.want}, s.Outputs())
 			require.Equal(t, path+"[1]", s.Describe(1))
 			want, err := binary.Append(nil, binary.NativeEndian, tt.second)
 			require.NoError(t, err)
-			withTensors(t, s, func(out []*pipeline.Tensor) error {
+			withTensors(t, s, func(out []*datum.Tensor) error {
 				require.NoError(t, s.Read(context.Background(), 1, out))
 				require.Equal(t, want, out[0].Bytes())
 				return nil
@@ -98,7 +99,7 @@ func TestIDXLabels(t *testing.T) {
 			root := tree(t, map[string]string{"i": images, "l": string(labels)})
 			p, err := build(3, 1, func(g *pipeline.Graph) []pipeline.Value {
 				image, label := IDX(g, IDXOptions{Images: filepath.Join(root, "i"), Labels: filepath.Join(root, "l")})
-				require.Equal(t, pipeline.Spec{DType: pipeline.Int32, Classes: 8}, label.Spec())
+				require.Equal(t, datum.Spec{DType: datum.Int32, Classes: 8}, label.Spec())
 				return []pipeline.Value{image, label}
 			})
 			require.NoError(t, err)
@@ -219,7 +220,7 @@ func TestIDXTakesMemoryAsDataArrive(t *testing.T) {
 
 func TestIDXRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		dims := rapid.SliceOfN(rapid.Uint32Range(1, 5), 1, pipeline.MaxDims+1).Draw(t, "dims")
+		dims := rapid.SliceOfN(rapid.Uint32Range(1, 5), 1, datum.MaxDims+1).Draw(t, "dims")
 		n := 1
 		for _, d := range dims {
 			n *= int(d)
@@ -233,7 +234,7 @@ func TestIDXRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		require.Equal(t, elements, append([]int16(nil), pipeline.View[int16](a.data)...))
+		require.Equal(t, elements, append([]int16(nil), datum.View[int16](a.data)...))
 		require.Len(t, a.dims, len(dims))
 		for i, v := range elements {
 			require.EqualValues(t, v, a.whole(i))
@@ -271,7 +272,7 @@ func TestIDXMNIST(t *testing.T) {
 	})
 	require.NoError(t, err)
 	require.EqualValues(t, 60000, s.Len())
-	require.Equal(t, []pipeline.Spec{{DType: pipeline.Uint8, Layout: "HWC", Shape: []int{28, 28, 1}}, {DType: pipeline.Int32, Classes: 10}}, s.Outputs())
+	require.Equal(t, []datum.Spec{{DType: datum.Uint8, Layout: "HWC", Shape: []int{28, 28, 1}}, {DType: datum.Int32, Classes: 10}}, s.Outputs())
 	var count [10]int
 	for _, l := range s.labels {
 		count[l]++

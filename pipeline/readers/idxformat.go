@@ -11,7 +11,7 @@ import (
 	"io"
 	"math"
 
-	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 // idxArray is the content of an IDX file.
@@ -20,14 +20,14 @@ import (
 // the type, a byte for the number of dimensions, the dimensions as big-endian
 // 32-bit numbers, and then the elements, big-endian, in row-major order.
 type idxArray struct {
-	dtype pipeline.DType
+	dtype datum.DType
 	dims  []int
 	data  []byte // elements in the byte order of the machine
 }
 
-var idxTypes = map[byte]pipeline.DType{
-	0x08: pipeline.Uint8, 0x09: pipeline.Int8, 0x0B: pipeline.Int16,
-	0x0C: pipeline.Int32, 0x0D: pipeline.Float32, 0x0E: pipeline.Float64,
+var idxTypes = map[byte]datum.DType{
+	0x08: datum.Uint8, 0x09: datum.Int8, 0x0B: datum.Int16,
+	0x0C: datum.Int32, 0x0D: datum.Float32, 0x0E: datum.Float64,
 }
 
 // firstBytes is how much memory is taken before any data have arrived.
@@ -82,8 +82,8 @@ func decodeIDXHeader(r io.Reader, limit int64) (a *idxArray, size int64, err err
 		return nil, 0, &FormatError{Err: fmt.Errorf("not an IDX file: it begins with % x; want 00 00, a type (08, 09, 0b … 0e) and the number of dimensions", word)}
 	}
 	ndim := int(word[3])
-	if ndim < 1 || ndim > pipeline.MaxDims+1 {
-		return nil, 0, &FormatError{Offset: 3, Err: fmt.Errorf("%d dimensions; want 1 to %d", ndim, pipeline.MaxDims+1)}
+	if ndim < 1 || ndim > datum.MaxDims+1 {
+		return nil, 0, &FormatError{Offset: 3, Err: fmt.Errorf("%d dimensions; want 1 to %d", ndim, datum.MaxDims+1)}
 	}
 	a = &idxArray{dtype: dtype, dims: make([]int, ndim)}
 	limit = min(limit, math.MaxInt)
@@ -163,11 +163,11 @@ func (a *idxArray) offset(i int) int64 { return a.header() + int64(i*a.dtype.Siz
 func (a *idxArray) whole(i int) int64 {
 	e := a.data[i*a.dtype.Size():]
 	switch a.dtype {
-	case pipeline.Uint8:
+	case datum.Uint8:
 		return int64(e[0])
-	case pipeline.Int8:
+	case datum.Int8:
 		return int64(int8(e[0]))
-	case pipeline.Int16:
+	case datum.Int16:
 		return int64(int16(binary.NativeEndian.Uint16(e)))
 	default:
 		return int64(int32(binary.NativeEndian.Uint32(e)))
@@ -175,14 +175,14 @@ func (a *idxArray) whole(i int) int64 {
 }
 
 // sampleSpec describes a sample; layout is for three dimensions.
-func (a *idxArray) sampleSpec(layout pipeline.Layout) (pipeline.Spec, error) {
-	spec := pipeline.Spec{DType: a.dtype, Shape: a.dims[1:]}
+func (a *idxArray) sampleSpec(layout datum.Layout) (datum.Spec, error) {
+	spec := datum.Spec{DType: a.dtype, Shape: a.dims[1:]}
 	switch {
 	case layout != "" && (len(spec.Shape) != 3 || len(layout) != 3):
 		return spec, fmt.Errorf("Layout %q is given for samples with %d dimensions; it names three", layout, len(spec.Shape))
 	case len(spec.Shape) == 2:
 		spec.Shape = []int{a.dims[1], a.dims[2], 1}
-		spec.Layout = pipeline.HWC
+		spec.Layout = datum.HWC
 	default:
 		spec.Layout = layout
 	}

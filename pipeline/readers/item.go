@@ -3,11 +3,11 @@ package readers
 import (
 	"fmt"
 
-	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 // putItem copies an item into tensors of the declared outputs.
-func putItem(out []*pipeline.Tensor, specs []pipeline.Spec, item Item) error {
+func putItem(out []*datum.Tensor, specs []datum.Spec, item Item) error {
 	if len(item) != len(specs) {
 		return fmt.Errorf("the item has %d elements, but there are %d outputs", len(item), len(specs))
 	}
@@ -19,77 +19,77 @@ func putItem(out []*pipeline.Tensor, specs []pipeline.Spec, item Item) error {
 	return nil
 }
 
-func putValue(t *pipeline.Tensor, spec *pipeline.Spec, v any) error {
+func putValue(t *datum.Tensor, spec *datum.Spec, v any) error {
 	switch v := v.(type) {
 	case uint8:
-		return putNumber(t, spec, pipeline.Uint8, v)
+		return putNumber(t, spec, datum.Uint8, v)
 	case int8:
-		return putNumber(t, spec, pipeline.Int8, v)
+		return putNumber(t, spec, datum.Int8, v)
 	case uint16:
 		return putNumber(t, spec, orFloat16(spec), v)
 	case int16:
-		return putNumber(t, spec, pipeline.Int16, v)
+		return putNumber(t, spec, datum.Int16, v)
 	case uint32:
-		return putNumber(t, spec, pipeline.Uint32, v)
+		return putNumber(t, spec, datum.Uint32, v)
 	case int32:
-		return putNumber(t, spec, pipeline.Int32, v)
+		return putNumber(t, spec, datum.Int32, v)
 	case uint64:
-		return putNumber(t, spec, pipeline.Uint64, v)
+		return putNumber(t, spec, datum.Uint64, v)
 	case int64:
-		return putNumber(t, spec, pipeline.Int64, v)
+		return putNumber(t, spec, datum.Int64, v)
 	case float32:
-		return putNumber(t, spec, pipeline.Float32, v)
+		return putNumber(t, spec, datum.Float32, v)
 	case float64:
-		return putNumber(t, spec, pipeline.Float64, v)
+		return putNumber(t, spec, datum.Float64, v)
 	case bool:
-		return putNumber(t, spec, pipeline.Bool, asByte(v))
+		return putNumber(t, spec, datum.Bool, asByte(v))
 	case []uint8:
-		return putSlice(t, spec, pipeline.Uint8, v)
+		return putSlice(t, spec, datum.Uint8, v)
 	case []int8:
-		return putSlice(t, spec, pipeline.Int8, v)
+		return putSlice(t, spec, datum.Int8, v)
 	case []uint16:
 		return putSlice(t, spec, orFloat16(spec), v)
 	case []int16:
-		return putSlice(t, spec, pipeline.Int16, v)
+		return putSlice(t, spec, datum.Int16, v)
 	case []uint32:
-		return putSlice(t, spec, pipeline.Uint32, v)
+		return putSlice(t, spec, datum.Uint32, v)
 	case []int32:
-		return putSlice(t, spec, pipeline.Int32, v)
+		return putSlice(t, spec, datum.Int32, v)
 	case []uint64:
-		return putSlice(t, spec, pipeline.Uint64, v)
+		return putSlice(t, spec, datum.Uint64, v)
 	case []int64:
-		return putSlice(t, spec, pipeline.Int64, v)
+		return putSlice(t, spec, datum.Int64, v)
 	case []float32:
-		return putSlice(t, spec, pipeline.Float32, v)
+		return putSlice(t, spec, datum.Float32, v)
 	case []float64:
-		return putSlice(t, spec, pipeline.Float64, v)
+		return putSlice(t, spec, datum.Float64, v)
 	case []bool:
 		return putBools(t, spec, v)
 	}
 	return fmt.Errorf("%T cannot be an output; want %s", v, wanted(spec))
 }
 
-func putNumber[T pipeline.Element](t *pipeline.Tensor, spec *pipeline.Spec, dt pipeline.DType, v T) error {
+func putNumber[T datum.Element](t *datum.Tensor, spec *datum.Spec, dt datum.DType, v T) error {
 	if len(spec.Shape) > 0 || dt != spec.DType {
 		return fmt.Errorf("one %s; want %s", dt, wanted(spec))
 	}
 	mem, err := t.Resize()
 	if err == nil {
-		pipeline.View[T](mem)[0] = v
+		datum.View[T](mem)[0] = v
 	}
 	return err
 }
 
-func putSlice[T pipeline.Element](t *pipeline.Tensor, spec *pipeline.Spec, dt pipeline.DType, v []T) error {
+func putSlice[T datum.Element](t *datum.Tensor, spec *datum.Spec, dt datum.DType, v []T) error {
 	mem, err := resizeFor(t, spec, dt, len(v))
 	if err == nil {
-		copy(pipeline.View[T](mem), v)
+		copy(datum.View[T](mem), v)
 	}
 	return err
 }
 
-func putBools(t *pipeline.Tensor, spec *pipeline.Spec, v []bool) error {
-	mem, err := resizeFor(t, spec, pipeline.Bool, len(v))
+func putBools(t *datum.Tensor, spec *datum.Spec, v []bool) error {
+	mem, err := resizeFor(t, spec, datum.Bool, len(v))
 	if err != nil {
 		return err
 	}
@@ -101,11 +101,11 @@ func putBools(t *pipeline.Tensor, spec *pipeline.Spec, v []bool) error {
 
 // resizeFor gives t the declared shape, the open dimension of which follows
 // from the number of elements.
-func resizeFor(t *pipeline.Tensor, spec *pipeline.Spec, dt pipeline.DType, n int) ([]byte, error) {
+func resizeFor(t *datum.Tensor, spec *datum.Spec, dt datum.DType, n int) ([]byte, error) {
 	if len(spec.Shape) == 0 || dt != spec.DType {
 		return nil, fmt.Errorf("[]%s; want %s", dt, wanted(spec))
 	}
-	var dims [pipeline.MaxDims]int
+	var dims [datum.MaxDims]int
 	shape := dims[:copy(dims[:], spec.Shape)]
 	known, open := 1, -1
 	for i, d := range shape {
@@ -126,9 +126,9 @@ func resizeFor(t *pipeline.Tensor, spec *pipeline.Spec, dt pipeline.DType, n int
 }
 
 // wanted says what an element of an item for the output must be.
-func wanted(spec *pipeline.Spec) string {
+func wanted(spec *datum.Spec) string {
 	dt := spec.DType.String()
-	if spec.DType == pipeline.Float16 {
+	if spec.DType == datum.Float16 {
 		dt = "uint16"
 	}
 	if len(spec.Shape) == 0 {
@@ -138,11 +138,11 @@ func wanted(spec *pipeline.Spec) string {
 }
 
 // orFloat16 returns what a uint16 stands for.
-func orFloat16(spec *pipeline.Spec) pipeline.DType {
-	if spec.DType == pipeline.Float16 {
-		return pipeline.Float16
+func orFloat16(spec *datum.Spec) datum.DType {
+	if spec.DType == datum.Float16 {
+		return datum.Float16
 	}
-	return pipeline.Uint16
+	return datum.Uint16
 }
 
 func asByte(v bool) uint8 {

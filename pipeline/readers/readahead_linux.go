@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Prefetch implements pipeline.Prefetcher: it asks the system to bring a file into
+// Prefetch implements datum.Prefetcher: it asks the system to bring a file into
 // the page cache, and does not wait for that.
 func (s *fileSource) Prefetch(_ context.Context, index int64) (fetched bool) {
 	f, err := openHandle(s.root, s.paths.at(int(index)))
@@ -21,7 +21,7 @@ func (s *fileSource) Prefetch(_ context.Context, index int64) (fetched bool) {
 	return unix.Fadvise(int(f), 0, 0, unix.FADV_WILLNEED) == nil
 }
 
-// ReadAhead implements pipeline.Prefetcher.
+// ReadAhead implements datum.Prefetcher.
 func (s *fileSource) ReadAhead() int { return s.readAhead }
 
 // cached reports whether the beginning of the file is in the page cache. Where the

@@ -10,10 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
-	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
-var _ pipeline.Prefetcher = (*fileSource)(nil)
+var _ datum.Prefetcher = (*fileSource)(nil)
 
 // evict drops a file from the page cache.
 func evict(t testing.TB, path string) {
@@ -38,7 +38,7 @@ func TestPrefetchFetchesWhatIsNotCached(t *testing.T) {
 	if !s.Prefetch(context.Background(), 0) {
 		require.True(t, f.cached(), "it was left alone")
 	}
-	withTensors(t, s, func(out []*pipeline.Tensor) error { return s.Read(context.Background(), 0, out) })
+	withTensors(t, s, func(out []*datum.Tensor) error { return s.Read(context.Background(), 0, out) })
 	if !f.cached() {
 		t.Skip("the file system does not tell what it has cached")
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/planktonml/plankton/internal/imaging"
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 // SlicesOptions configures [Slices].
@@ -50,12 +51,12 @@ func Slices(g *pipeline.Graph, o SlicesOptions, columns ...Column) []pipeline.Va
 	}, src)
 }
 
-var _ pipeline.Toucher = (*slicesSource)(nil)
+var _ datum.Toucher = (*slicesSource)(nil)
 
 type slicesSource struct {
 	name    string
 	columns []Column
-	meta    pipeline.Meta
+	meta    datum.Meta
 }
 
 func newSlicesSource(name string, columns []Column) (*slicesSource, error) {
@@ -85,18 +86,18 @@ func newSlicesSource(name string, columns []Column) (*slicesSource, error) {
 	return s, nil
 }
 
-func (s *slicesSource) Len() int64          { return int64(s.columns[0].rows) }
-func (s *slicesSource) Meta() pipeline.Meta { return s.meta }
+func (s *slicesSource) Len() int64       { return int64(s.columns[0].rows) }
+func (s *slicesSource) Meta() datum.Meta { return s.meta }
 
-func (s *slicesSource) Outputs() []pipeline.Spec {
-	specs := make([]pipeline.Spec, len(s.columns))
+func (s *slicesSource) Outputs() []datum.Spec {
+	specs := make([]datum.Spec, len(s.columns))
 	for i, c := range s.columns {
 		specs[i] = c.spec
 	}
 	return specs
 }
 
-func (s *slicesSource) Read(_ context.Context, index int64, out []*pipeline.Tensor) error {
+func (s *slicesSource) Read(_ context.Context, index int64, out []*datum.Tensor) error {
 	for i := range s.columns {
 		if err := s.columns[i].lend(out[i], int(index)); err != nil {
 			return err
@@ -105,7 +106,7 @@ func (s *slicesSource) Read(_ context.Context, index int64, out []*pipeline.Tens
 	return nil
 }
 
-// Touch implements pipeline.Toucher.
+// Touch implements datum.Toucher.
 func (s *slicesSource) Touch(index int64) {
 	for i := range s.columns {
 		imaging.Touch(s.columns[i].row(int(index)))

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 type celsius float32
@@ -26,9 +27,9 @@ func TestSlicesBatches(t *testing.T) {
 	))
 	require.NoError(t, err)
 	r := p.Readers()[0]
-	require.Equal(t, []pipeline.Spec{
-		{DType: pipeline.Uint8, Layout: "HWC", Shape: []int{1, 2, 3}}, {DType: pipeline.Float32},
-		{DType: pipeline.Uint16, Shape: []int{-1}}, {DType: pipeline.Int64, Classes: 3},
+	require.Equal(t, []datum.Spec{
+		{DType: datum.Uint8, Layout: "HWC", Shape: []int{1, 2, 3}}, {DType: datum.Float32},
+		{DType: datum.Uint16, Shape: []int{-1}}, {DType: datum.Int64, Classes: 3},
 	}, r.Source.Outputs())
 	require.Equal(t, []string{"a", "b", "c"}, r.Meta().Classes)
 	require.Equal(t, "table[3]", r.Source.Describe(3))
@@ -39,7 +40,7 @@ func TestSlicesBatches(t *testing.T) {
 		for i, n := range []int{1, 0, 2, 1, 3} {
 			require.Equal(t, []int{n}, b.Sample("2", i).Shape())
 		}
-		require.Equal(t, []uint16{5, 6, 7}, pipeline.View[uint16](b.Sample("2", 4).Bytes()))
+		require.Equal(t, []uint16{5, 6, 7}, datum.View[uint16](b.Sample("2", 4).Bytes()))
 		clear(b.Uint8s("0"))
 		clear(b.Sample("2", 4).Bytes())
 	}))
@@ -47,27 +48,27 @@ func TestSlicesBatches(t *testing.T) {
 }
 
 // column puts all rows of a column into a batch and returns its elements.
-func column[T pipeline.Element](t *testing.T, data []T, want pipeline.DType) {
+func column[T datum.Element](t *testing.T, data []T, want datum.DType) {
 	t.Helper()
 	p, err := build(len(data), 1, columns(SlicesOptions{}, Rows(data)))
 	require.NoError(t, err)
 	require.NoError(t, epoch(t, p, func(b *pipeline.Batch) {
 		require.Equal(t, want, b.DType("0"))
-		require.Equal(t, data, pipeline.View[T](b.Bytes("0")))
+		require.Equal(t, data, datum.View[T](b.Bytes("0")))
 	}))
 }
 
 func TestSlicesTypes(t *testing.T) {
-	column(t, []uint8{0, math.MaxUint8}, pipeline.Uint8)
-	column(t, []int8{math.MinInt8, 1}, pipeline.Int8)
-	column(t, []uint16{0, math.MaxUint16}, pipeline.Uint16)
-	column(t, []int16{math.MinInt16, 1}, pipeline.Int16)
-	column(t, []uint32{0, math.MaxUint32}, pipeline.Uint32)
-	column(t, []int32{math.MinInt32, 1}, pipeline.Int32)
-	column(t, []uint64{0, math.MaxUint64}, pipeline.Uint64)
-	column(t, []int64{math.MinInt64, 1}, pipeline.Int64)
-	column(t, []float32{-1.5, math.MaxFloat32}, pipeline.Float32)
-	column(t, []float64{-1.5, math.MaxFloat64}, pipeline.Float64)
+	column(t, []uint8{0, math.MaxUint8}, datum.Uint8)
+	column(t, []int8{math.MinInt8, 1}, datum.Int8)
+	column(t, []uint16{0, math.MaxUint16}, datum.Uint16)
+	column(t, []int16{math.MinInt16, 1}, datum.Int16)
+	column(t, []uint32{0, math.MaxUint32}, datum.Uint32)
+	column(t, []int32{math.MinInt32, 1}, datum.Int32)
+	column(t, []uint64{0, math.MaxUint64}, datum.Uint64)
+	column(t, []int64{math.MinInt64, 1}, datum.Int64)
+	column(t, []float32{-1.5, math.MaxFloat32}, datum.Float32)
+	column(t, []float64{-1.5, math.MaxFloat64}, datum.Float64)
 }
 
 func TestSlicesRefusals(t *testing.T) {
@@ -135,7 +136,7 @@ func TestSlicesReadAllocatesNothing(t *testing.T) {
 func BenchmarkSlicesRead(b *testing.B) {
 	s, err := newSlicesSource("", []Column{Rows(make([]float32, 64*64), 64), Rows(make([]int32, 64))})
 	require.NoError(b, err)
-	withTensors(b, s, func(out []*pipeline.Tensor) error {
+	withTensors(b, s, func(out []*datum.Tensor) error {
 		b.ReportAllocs()
 		i := int64(0)
 		for b.Loop() {

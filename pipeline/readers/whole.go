@@ -7,7 +7,7 @@ import (
 	"io/fs"
 	"math"
 
-	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 const (
@@ -17,7 +17,7 @@ const (
 
 // readWhole makes t the bytes of a file. Path is absolute or relative to root,
 // which ends in a separator.
-func readWhole(ctx context.Context, root string, path []byte, t *pipeline.Tensor) error {
+func readWhole(ctx context.Context, root string, path []byte, t *datum.Tensor) error {
 	f, err := openHandle(root, path)
 	if err != nil {
 		return fmt.Errorf("open: %w", err)
@@ -37,7 +37,7 @@ func readWhole(ctx context.Context, root string, path []byte, t *pipeline.Tensor
 }
 
 // readSized makes t the bytes of a file that is said to have so many.
-func readSized(ctx context.Context, f handle, size int, t *pipeline.Tensor) error {
+func readSized(ctx context.Context, f handle, size int, t *datum.Tensor) error {
 	// One byte more than there should be tells the end of the file from a file
 	// that has grown without another system call.
 	mem, err := t.Resize(size + 1)

@@ -1,4 +1,4 @@
-package pipeline
+package datum
 
 import (
 	"fmt"
@@ -28,7 +28,7 @@ func (s Spec) Dense() bool {
 }
 
 // countable reports whether an int holds the bytes of a sample, where they are known.
-func (s Spec) countable() bool {
+func (s Spec) Countable() bool {
 	if !s.Dense() {
 		return true
 	}
@@ -36,8 +36,8 @@ func (s Spec) countable() bool {
 	return ok
 }
 
-// rowBytes returns the bytes of a sample of a dense spec.
-func (s Spec) rowBytes() int { return elements(s.Shape) * s.DType.Size() }
+// Bytes returns the bytes of a sample of a dense spec.
+func (s Spec) Bytes() int { return elements(s.Shape) * s.DType.Size() }
 
 // String writes a spec as in "uint8 HWC ?×?×3".
 func (s Spec) String() string {

@@ -1,6 +1,7 @@
-package pipeline
+package datum
 
 import (
+	"context"
 	"math"
 	"testing"
 
@@ -18,7 +19,8 @@ func TestRandIsSplitMix64(t *testing.T) {
 }
 
 func sample(seed uint64, epoch, index int64) *Sample {
-	return &Sample{epoch: epoch, id: index, key: sampleKey(seed, epoch, index)}
+	s := NewSample(context.Background(), nil, seed, epoch, index)
+	return &s
 }
 
 func TestWhatIsDrawnDependsOnSeedEpochSampleAndOperator(t *testing.T) {
@@ -42,8 +44,7 @@ func TestWhatIsDrawnDependsOnSeedEpochSampleAndOperator(t *testing.T) {
 }
 
 func TestOperatorsDrawIndependently(t *testing.T) {
-	var g Graph
-	a, b := g.NewRandom(), g.NewRandom()
+	a, b := NewRandom(1), NewRandom(2)
 	const n = 20000
 	var both, first, second int
 	for i := range int64(n) {

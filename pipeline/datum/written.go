@@ -1,4 +1,4 @@
-package pipeline
+package datum
 
 import (
 	"errors"
@@ -6,20 +6,18 @@ import (
 	"math"
 	"math/bits"
 	"slices"
-
-	"github.com/planktonml/plankton/memstats"
 )
 
 // What an operator or reader does not write must not look like its result: the memory
 // still holds another sample. So every output is marked as not written before the
-// operator runs, what gives it memory marks it as written, and the worker looks
-// afterwards.
+// operator runs (Begin), what gives it memory marks it as written, and whoever runs the
+// operator looks afterwards (Unwritten).
 
-// declare makes t a tensor of which spec is known.
-func (t *Tensor) declare(spec *Spec) {
+// Declare says what is known of the samples that t is going to hold.
+func (t *Tensor) Declare(spec *Spec) {
 	t.spec, t.dense = spec, spec.Dense()
 	if t.dense {
-		t.bytes = spec.rowBytes()
+		t.bytes = spec.Bytes()
 	}
 	t.reset()
 }
@@ -31,24 +29,14 @@ func (t *Tensor) reset() {
 	t.refused, t.changed = nil, !t.dense
 }
 
-// begin readies the outputs of the operator or reader that makes them.
-func begin(out []*Tensor) {
+// Begin readies the outputs of an operator or reader for a sample: none is written.
+func Begin(out []*Tensor) {
 	for _, t := range out {
 		t.written = false
 		if t.changed {
 			t.reset()
 		}
 	}
-}
-
-// fill notes that t has memory to write, which is poisoned in builds with the tag
-// invariants: so what is left as it was shows. Later requests for the same sample keep
-// the contents.
-func (t *Tensor) fill() {
-	if memstats.Invariants && !t.written {
-		memstats.Poison(t.data)
-	}
-	t.written = true
 }
 
 // refuse notes why a request for memory failed.
@@ -134,8 +122,8 @@ func sizeOf(shape []int, element int) (int, bool) {
 	return int(n), true
 }
 
-// written reports whether all outputs are.
-func written(out []*Tensor) bool {
+// Written reports whether an operator or reader has written all of its outputs.
+func Written(out []*Tensor) bool {
 	for _, t := range out {
 		if !t.written {
 			return false
@@ -144,9 +132,9 @@ func written(out []*Tensor) bool {
 	return true
 }
 
-// unwritten returns why a sample fails whose operator or reader has returned without
+// Unwritten returns why a sample fails whose operator or reader has returned without
 // writing all of its outputs; nil if it has written them.
-func unwritten(out []*Tensor) error {
+func Unwritten(out []*Tensor) error {
 	for i, t := range out {
 		if t.written {
 			continue
@@ -159,12 +147,35 @@ func unwritten(out []*Tensor) error {
 	return nil
 }
 
-// refusal returns the refused request for memory among outputs, nil if there is none.
-func refusal(out []*Tensor) error {
+// Refusal returns the refused request for memory among outputs, nil if there is none.
+func Refusal(out []*Tensor) error {
 	for i, t := range out {
 		if t.refused != nil && !t.written {
 			return fmt.Errorf("output %d: %w", i, t.refused)
 		}
 	}
 	return nil
+}
+
+// ShapeError is data of another shape than was declared.
+type ShapeError struct {
+	Got, Want []int
+}
+
+func (e *ShapeError) Error() string {
+	return fmt.Sprintf("shape %v, the output was declared %v", e.Got, e.Want)
+}
+
+// NotWrittenError is an output that an operator or reader has not written, although it
+// returned no error. It fails the sample, or, of an operator for whole batches, the run.
+type NotWrittenError struct {
+	Output int // its number
+	Row    int // of an operator for whole batches, the row; -1 where that wrote no row, and for single samples
+}
+
+func (e *NotWrittenError) Error() string {
+	if e.Row >= 0 {
+		return fmt.Sprintf("output %d was not written in row %d; all rows that are valid must be", e.Output, e.Row)
+	}
+	return fmt.Sprintf("output %d was not written; call Resize and fill it, or return an error", e.Output)
 }

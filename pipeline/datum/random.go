@@ -1,4 +1,4 @@
-package pipeline
+package datum
 
 import (
 	"math"
@@ -10,6 +10,10 @@ import (
 // sample and this name alone: not on workers, prefetching, the batch that the
 // sample is in, or restarts.
 type Random struct{ instance uint64 }
+
+// NewRandom returns the source of a number. Graph.NewRandom gives one of its own to
+// every operator.
+func NewRandom(instance uint64) Random { return Random{instance} }
 
 // At returns the numbers for the sample of c.
 func (r Random) At(c *Sample) Rand {

@@ -1,11 +1,9 @@
-package pipeline
+package datum
 
 import (
 	"fmt"
 	"slices"
 	"unsafe"
-
-	"github.com/planktonml/plankton/memstats"
 )
 
 // MaxDims is the largest number of dimensions of a sample.
@@ -20,8 +18,6 @@ type Tensor struct {
 	written bool // by the operator or reader that makes it, for this sample
 	changed bool // the next sample begins with a reset
 	lent    bool // data is a reader's, to be read only
-	fit     bool // the next request may shrink the memory
-	taken   bool // of a ragged row: its memory is in use
 	ndim    int
 	dims    [MaxDims]int
 	layout  Layout
@@ -31,11 +27,19 @@ type Tensor struct {
 	bytes   int   // where it is dense
 	refused error // why its last request for memory was refused, or nil
 
-	row  []byte          // the row of a dense output that the data must fill, or nil
-	buf  memstats.Buffer // own memory where there is no row
-	pool *memstats.Pool
-	free *batchOutput // where the next request may find memory that fits better, or nil
+	row  []byte // the row of an array of samples that the data must fill, or nil
+	home Memory // where memory comes from that is no row's; nil for Go's heap
 }
+
+// Memory is where a tensor's memory comes from.
+type Memory interface {
+	// Memory returns n bytes, which hold what was there as far as it goes. The bytes
+	// that it returned before end.
+	Memory(n int) ([]byte, error)
+}
+
+// SetMemory says where the tensor's memory comes from; nil is Go's heap.
+func (t *Tensor) SetMemory(m Memory) { t.home = m }
 
 // DType returns the type of the elements.
 func (t *Tensor) DType() DType { return t.dtype }
@@ -59,6 +63,10 @@ func (t *Tensor) Bytes() []byte {
 	}
 	return t.data
 }
+
+// Shown returns the memory of the elements that t has now, nil if there is none. Bytes is
+// for operators and readers; Shown is for whoever looks at what they have made.
+func (t *Tensor) Shown() []byte { return t.data }
 
 // SetLayout names the dimensions.
 func (t *Tensor) SetLayout(l Layout) {
@@ -89,8 +97,7 @@ func (t *Tensor) Resize(shape ...int) ([]byte, error) {
 			return nil, t.refuse(err)
 		}
 	}
-	t.lent = false
-	t.fill()
+	t.lent, t.written = false, true
 	return t.data, nil
 }
 
@@ -120,19 +127,14 @@ func (t *Tensor) Lend(mem []byte, shape ...int) error {
 
 // memory returns n bytes of the tensor's own memory.
 func (t *Tensor) memory(n int) ([]byte, error) {
-	if t.fit {
-		t.fit = false // a second request for a sample keeps the contents
-		t.buf.Fit(n)
+	if t.home != nil {
+		return t.home.Memory(n)
 	}
-	if t.free != nil {
-		t.free.exchange(&t.buf, n)
-		t.free = nil
-	}
-	return t.buf.Resize(t.pool, n)
+	return append(t.data[:0], make([]byte, n)...), nil
 }
 
-// own makes the tensor's data its own if they are a reader's.
-func (t *Tensor) own() error {
+// Own makes the tensor's data its own if they are a reader's.
+func (t *Tensor) Own() error {
 	if !t.lent {
 		return nil
 	}
@@ -183,10 +185,14 @@ func BytesOf[T Element](s []T) []byte {
 // same for their types. They panic if the tensor is of another type, which fails the
 // sample where an operator or reader does it.
 func (t *Tensor) Float32s() []float32 { return View[float32](t.typed(Float32)) }
+
 func (t *Tensor) Float64s() []float64 { return View[float64](t.typed(Float64)) }
-func (t *Tensor) Int32s() []int32     { return View[int32](t.typed(Int32)) }
-func (t *Tensor) Int64s() []int64     { return View[int64](t.typed(Int64)) }
-func (t *Tensor) Uint8s() []uint8     { return t.typed(Uint8) }
+
+func (t *Tensor) Int32s() []int32 { return View[int32](t.typed(Int32)) }
+
+func (t *Tensor) Int64s() []int64 { return View[int64](t.typed(Int64)) }
+
+func (t *Tensor) Uint8s() []uint8 { return t.typed(Uint8) }
 
 func (t *Tensor) typed(want DType) []byte {
 	if !t.written || t.dtype != want {
@@ -198,7 +204,7 @@ func (t *Tensor) typed(want DType) []byte {
 // untyped is what typed does of the unusual.
 func (t *Tensor) untyped(want DType) {
 	if t.dtype != want {
-		panic(fmt.Sprintf("pipeline: the tensor is %s, not %s", t.dtype, want))
+		panic(fmt.Sprintf("datum: the tensor is %s, not %s", t.dtype, want))
 	}
 	t.open()
 }
@@ -250,10 +256,35 @@ func (t *Tensor) CopyFrom(src *Tensor) error {
 	return nil
 }
 
-// bindRow makes t a row of a dense output of the declared spec.
-func (t *Tensor) bindRow(row []byte, spec *Spec) {
-	t.declare(spec)
-	t.row, t.data, t.written = row, row, true
+// Bind makes row the memory of t from now on, whose declared shape is dense: a row of
+// an array of samples.
+func (t *Tensor) Bind(row []byte) { t.row = row }
+
+// Row returns what Bind has bound, nil for nothing.
+func (t *Tensor) Row() []byte { return t.row }
+
+// Fill says that t's row holds its sample already. It reports false where t has none.
+func (t *Tensor) Fill() bool {
+	if t.row == nil {
+		return false
+	}
+	t.data, t.written = t.row, true
+	return true
+}
+
+// Take makes t show what from shows, which shows nothing then. Whoever has given both
+// their memory moves that as well.
+func (t *Tensor) Take(from *Tensor) {
+	home := t.home
+	*t = *from
+	t.home, from.data = home, nil
+}
+
+// Clear makes t an empty sample of what was declared.
+func (t *Tensor) Clear() {
+	t.reset()
+	t.data = nil
+	clear(t.dims[:])
 }
 
 func elements(shape []int) int {
