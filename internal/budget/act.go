@@ -72,8 +72,12 @@ func (e *BatchError) Unwrap() error { return e.Err }
 
 // tooLarge returns the error of a batch that does not fit, at a sample that waits.
 func (m *Machine) tooLarge(c *claim) *BatchError {
-	rows := int64(m.cfg.Rows)
-	made := c.sample % rows
+	rows, made := int64(m.cfg.Rows), int64(0)
+	for _, r := range m.batch(m.next).rows {
+		if r.ended {
+			made++
+		}
+	}
 	least := m.cfg.Fixed + m.used + c.want
 	if known := int64(m.lent)*rows + made; known > 0 { // rows that hold all but what the worker has
 		perRow := max(0, m.used-c.held) / known

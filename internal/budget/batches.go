@@ -65,7 +65,7 @@ func (m *Machine) freeScratch(worker int) {
 
 // freeRow frees the memory of a row in flight.
 func (m *Machine) freeRow(sample int64) {
-	*m.row(sample) = row{}
+	m.row(sample).holds = false
 	m.act(Act{Kind: FreeRow, Sample: sample})
 }
 
@@ -109,6 +109,7 @@ func (m *Machine) revoke(sample int64) (any bool) {
 			any = true
 			m.freeRow(s)
 			if r.settled {
+				b.rows[k] = row{}
 				m.makeAgain(s)
 			}
 		}

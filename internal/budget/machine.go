@@ -72,7 +72,8 @@ type batch struct {
 
 // row is one of a batch in flight.
 type row struct {
-	settled bool // done, and not to be made again
+	ended   bool // its sample has a result or an error
+	settled bool // with a result, which holds memory that may be taken back
 	holds   bool // it may hold memory
 }
 
@@ -189,7 +190,7 @@ func (m *Machine) End(worker int, good bool, scratch int64, holds bool) Kind {
 		m.freeScratch(worker)
 	}
 	r := m.row(sample)
-	r.settled, r.holds = good && end == 0, holds
+	*r = row{ended: true, settled: good && end == 0, holds: holds}
 	if sample == m.fresh {
 		m.fresh = -1
 	}

@@ -76,7 +76,8 @@ func (k *maker) scratch() int64 { return k.record + k.held[0] + k.held[1] + k.he
 type slot struct {
 	seq  int64 // -1 while idle
 	rows []int64
-	good []bool
+	good []bool // by row: it is made
+	over []bool // by row: its sample has a result or an error
 }
 
 func (w *world) slot(seq int64) *slot {
@@ -182,6 +183,7 @@ func (w *world) arm(i int) {
 	s := &w.slots[i]
 	s.seq = w.armed
 	clear(s.good)
+	clear(s.over)
 	w.pending = append(w.pending, w.cfg.Rows)
 	w.m.Armed(s.seq, i)
 	w.armed++
@@ -250,6 +252,7 @@ func (w *world) end(i int) {
 	end := w.m.End(i, good, k.scratch(), *w.rowOf(s) > 0)
 	k.state = ""
 	slot.good[s%int64(w.cfg.Rows)] = good && end == 0
+	slot.over[s%int64(w.cfg.Rows)] = end != GiveUp
 	w.carry() // before the row counts as done, as under the owner's lock
 	w.rowDone(s)
 }
@@ -328,7 +331,7 @@ func (w *world) do(a Act) {
 		}
 	case Again:
 		b := a.Sample / int64(w.cfg.Rows)
-		w.slot(b).good[a.Sample%int64(w.cfg.Rows)] = false
+		w.slot(b).good[a.Sample%int64(w.cfg.Rows)], w.slot(b).over[a.Sample%int64(w.cfg.Rows)] = false, false
 		w.again = append(w.again, a.Sample)
 		w.pending[b]++
 		w.remade++
@@ -460,12 +463,18 @@ func (w *world) tooLarge(k *maker, e *BatchError) {
 			must += *w.rowOf(s)
 		}
 	}
+	made := 0
+	for _, over := range w.slot(k.sample / n).over {
+		if over {
+			made++
+		}
+	}
 	switch {
 	case len(w.held) > 0 && !w.asking:
 		panic("a batch was refused beside others that the consumer may release")
 	case must <= w.m.limit:
 		panic(fmt.Sprint("a batch was refused that fits: ", e))
-	case e.Held != len(w.held) || e.Made != int(k.sample%n) || e.Rows != w.cfg.Rows:
+	case e.Held != len(w.held) || e.Made != made || e.Rows != w.cfg.Rows:
 		panic(fmt.Sprint("wrong figures: ", e))
 	case e.Err.Used+e.Err.Need <= e.Err.Limit || e.Err.Limit != w.cfg.Budget || e.Estimate <= w.cfg.Budget:
 		panic(fmt.Sprint("wrong bytes: ", e))
