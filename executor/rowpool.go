@@ -225,15 +225,17 @@ func (e *RowPool) Resume() {
 // Again has a row of a call made once more, before all that was not begun yet, the
 // oldest first. It is called from Row, for the row at hand or any other of a call that
 // was armed and is not done; Finish is called, perhaps a second time, when all of its
-// rows are made.
-func (e *RowPool) Again(c *Call, row int) {
+// rows are made. It reports whether all rows were made before, so that Finish, which was
+// called or is about to be, is called once more.
+func (e *RowPool) Again(c *Call, row int) (anew bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	seq := c.armed - 1
-	e.slot(seq).pending.Add(1)
+	anew = e.slot(seq).pending.Add(1) == 1
 	e.again = append(e.again, Taken{c, row, row + 1, seq})
 	e.agains.Store(int32(len(e.again)))
 	e.wakeUp()
+	return anew
 }
 
 // close ends the workers after the rows in hand.

@@ -115,6 +115,33 @@ func TestEveryRowOnce(t *testing.T) {
 	}
 }
 
+// Again says whether all rows were made before, in which case Finish comes once more.
+func TestAgainOfAnIterationThatIsMade(t *testing.T) {
+	var own, late []bool
+	made, finished := map[int]int{}, 0
+	l := rowProgram{workers: 1, slots: 1, rows: Rows{
+		N: 3,
+		Row: func(_ int, c *Call, row int) {
+			if made[row]++; row == 1 && made[row] == 1 {
+				own = append(own, c.st.x.rows.Again(c, row))
+			}
+		},
+		Finish: func(c *Call) {
+			if finished++; finished > 2 {
+				c.Done(nil)
+				return
+			}
+			late = append(late, c.st.x.rows.Again(c, 0))
+		},
+	}}.start(t)
+	l.loop.Limit(1)
+	l.take()
+	l.end()
+	require.Equal(t, []bool{false}, own)
+	require.Equal(t, []bool{true, true}, late)
+	require.Equal(t, map[int]int{0: 3, 1: 2, 2: 1}, made)
+}
+
 func TestRanComesBeforeTheRowsCount(t *testing.T) {
 	var seen, shown [3]int64 // by worker, on its own
 	var total atomic.Int64

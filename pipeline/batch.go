@@ -36,9 +36,7 @@ type Batch struct {
 	refs        atomic.Int32
 	gone        atomic.Bool // its memory was freed
 	consumer    *consumer
-	arbiter     *arbiter        // nil without a memory budget
-	idle        bool            // nobody has the batch; under arbiter.mu
-	settled     []bool          // by row: done, and not to be made again; under arbiter.mu
+	memory      keeper
 	slabs       [parts]*slab    // memory of dense outputs, nil while the batch has none of a part
 	result      executor.Result // the hold on the loop's iteration
 }
@@ -61,7 +59,7 @@ func (o *batchOutput) row(i int) []byte { return o.dense[i*o.rowBytes : (i+1)*o.
 func newBatch(r *hostRegion, slot int) (*Batch, error) {
 	p, n := r.p, r.p.opt.BatchSize
 	b := &Batch{
-		p: p, slot: slot, consumer: &r.consumer, arbiter: r.arbiter, outs: make([]batchOutput, len(p.outputs)),
+		p: p, slot: slot, consumer: &r.consumer, memory: r.memory, outs: make([]batchOutput, len(p.outputs)),
 		ids: make([]int64, n), mask: make([]bool, n), errs: make([]*SampleError, n),
 	}
 	own, err := p.newSlab(ofBatch, r.use(ofBatch, slot))
@@ -80,19 +78,13 @@ func newBatch(r *hostRegion, slot int) (*Batch, error) {
 			return nil, err
 		}
 	}
-	if r.arbiter != nil {
-		b.settled, b.idle = make([]bool, n), true
-	}
 	return b, nil
 }
 
 // newRagged returns the rows of a ragged output, each presized to hint bytes.
 func (r *hostRegion) newRagged(spec *datum.Spec, hint int) ([]cell, error) {
 	rows := make([]cell, r.p.opt.BatchSize)
-	pool, presize := r.p.pool, r.p.pool
-	if r.arbiter != nil {
-		pool, presize = r.p.pool.With(forcedGate{r.arbiter}), r.p.pool.With(r.arbiter.free)
-	}
+	pool, presize := r.memory.rowPools()
 	for i := range rows {
 		rows[i].init(spec, pool)
 		if hint == 0 {
@@ -102,7 +94,7 @@ func (r *hostRegion) newRagged(spec *datum.Spec, hint int) ([]cell, error) {
 			for j := range i {
 				rows[j].buf.Free()
 			}
-			return nil, fmt.Errorf("pipeline: presizing ragged outputs: %w", r.arbiter.explain(err))
+			return nil, fmt.Errorf("pipeline: presizing ragged outputs: %w", err)
 		}
 	}
 	return rows, nil
@@ -211,15 +203,10 @@ func (b *Batch) Release() {
 		b.tell(b.p.opt.Events.BatchReleased)
 		b.poison()
 		b.returnSlab(ofDevice)
-		if b.arbiter != nil {
-			b.arbiter.returned(b)
-		}
+		b.memory.returned(b)
 		res.Release()
 		// Last of all: from here on a Reset in another goroutine may end the run.
 		b.consumer.held.Add(-1)
-		if b.arbiter != nil {
-			b.arbiter.wake()
-		}
 	}
 }
 

@@ -27,13 +27,9 @@ func (w *worker) Reserve(n int64) error {
 
 // attach gives a worker the pool that its memory comes from, and presizes its
 // scratch.
-func (w *worker) attach(a *arbiter, number int) error {
-	w.pool = w.p.pool
-	presize := w.pool
-	if a != nil {
-		w.gate = &gate{a: a, worker: number}
-		w.pool, presize = w.p.pool.With(w.gate), w.p.pool.With(a.free)
-	}
+func (w *worker) attach(k keeper) error {
+	w.memory = k
+	presize := k.attach(w)
 	rows := make([]bool, len(w.tensors)) // values that are rows of a dense output
 	for _, o := range w.p.outputs {
 		rows[o.value] = o.spec.Dense()
@@ -42,7 +38,7 @@ func (w *worker) attach(a *arbiter, number int) error {
 		w.tensors[i].pool = w.pool
 		if hint := w.p.hints[i]; hint > 0 && !rows[i] {
 			if err := w.tensors[i].buf.Reserve(presize, hint); err != nil {
-				return fmt.Errorf("pipeline: presizing the buffers of %d workers: %w", w.p.maxWorkers(), a.explain(err))
+				return fmt.Errorf("pipeline: presizing the buffers of %d workers: %w", w.p.maxWorkers(), err)
 			}
 		}
 	}
@@ -104,17 +100,24 @@ func (w *worker) restore(s *step) {
 	w.kept = nil
 }
 
-// freeRow frees the memory of a row's ragged outputs. It reports whether there
-// was any.
-func (b *Batch) freeRow(row int) (any bool) {
+// freeRow frees the memory of a row's ragged outputs.
+func (b *Batch) freeRow(row int) {
 	for i := range b.outs {
 		if r := b.outs[i].ragged; r != nil && r[row].buf.Reserved() > 0 {
 			r[row].buf.Free()
 			r[row].Clear()
-			any = true
 		}
 	}
-	return any
+}
+
+// holds reports whether a row's ragged outputs hold memory.
+func (b *Batch) holds(row int) bool {
+	for i := range b.outs {
+		if r := b.outs[i].ragged; r != nil && r[row].buf.Reserved() > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // freeRows frees the memory of all ragged outputs.

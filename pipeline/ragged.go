@@ -15,7 +15,7 @@ const smallWaste = 32 << 10
 // of the rows that are free, or, under a memory budget, where every byte counts, by
 // the size of the sample.
 func (w *worker) choose(t *cell, o *batchOutput) {
-	if w.gate != nil {
+	if w.exact {
 		t.fit = true
 	} else {
 		t.free = o

@@ -20,8 +20,8 @@ type hostRegion struct {
 	seqs    []*turnstile // by reader, nil where it is a source
 	plans   [][][]int64  // by slot of the loop, by reader: the samples of the batch's valid rows
 
-	arbiter *arbiter // nil without a memory budget
-	aheads  []*readAhead
+	memory keeper
+	aheads []*readAhead
 
 	rows     *executor.RowPool
 	pins     *pinner     // nil without Options.SetAffinity
@@ -51,7 +51,6 @@ type hostRegion struct {
 type call struct {
 	node  *executor.Call
 	batch *Batch
-	done  bool  // its rows are done, but an older batch's are not
 	err   error // what ends the run in place of the batch
 }
 
@@ -68,9 +67,7 @@ func newHostRegion(p *Pipeline) (*hostRegion, error) {
 			r.seqs[i] = newTurnstile(rd.Sequence)
 		}
 	}
-	if p.opt.MemoryBudget > 0 {
-		r.arbiter = newArbiter(r)
-	}
+	r.memory = newKeeper(r)
 	r.aheads = newReadAheads(p)
 	touchers := p.touchers()
 	r.uses = p.newMemoryUses()
@@ -82,7 +79,7 @@ func newHostRegion(p *Pipeline) (*hostRegion, error) {
 		}
 		w.aheads, w.touchers = r.aheads, touchers
 		r.workers = append(r.workers, w)
-		if err := w.attach(r.arbiter, i); err != nil {
+		if err := w.attach(r.memory); err != nil {
 			r.close()
 			return nil, err
 		}
@@ -133,7 +130,8 @@ func (r *hostRegion) start(ctx context.Context, feed Feed) (err error) {
 
 // rowWork returns what the executor's workers do for the region's node.
 func (r *hostRegion) rowWork() *executor.Rows {
-	w := &executor.Rows{N: r.p.opt.BatchSize, Grain: r.p.grain, Row: r.row, Ran: r.ran, Finish: r.finish, Lost: r.lost}
+	w := &executor.Rows{N: r.p.opt.BatchSize, Grain: r.p.grain, Ran: r.ran}
+	r.memory.work(w)
 	if r.p.opt.Events.WorkerWaited != nil {
 		w.Waited = r.waited
 	}
@@ -160,9 +158,7 @@ func (r *hostRegion) resume() {
 // goOn readies what is around the workers to go on; the processor time counts from now
 // on.
 func (r *hostRegion) goOn() {
-	if r.arbiter != nil {
-		r.arbiter.resume()
-	}
+	r.memory.park(false)
 	for _, a := range r.aheads {
 		a.park(false)
 	}
@@ -171,9 +167,7 @@ func (r *hostRegion) goOn() {
 
 // pause stops the workers after the samples in hand, for which quiet waits.
 func (r *hostRegion) pause() {
-	if r.arbiter != nil {
-		r.arbiter.park()
-	}
+	r.memory.park(true)
 	for _, a := range r.aheads {
 		a.park(true)
 	}
@@ -210,13 +204,7 @@ func (r *hostRegion) begin(ctx context.Context, c *executor.Call) error {
 	b.begin(seq, epoch, step)
 	r.plan(b)
 	b.tell(r.p.opt.Events.BatchBegun)
-	if r.arbiter != nil {
-		r.arbiter.armed(ctx, call{node: c, batch: b})
-	} else {
-		r.batches[c.Slot()] = b
-		b.trim()
-		*r.call(seq) = call{node: c, batch: b}
-	}
+	r.memory.armed(ctx, call{node: c, batch: b})
 	for _, a := range r.aheads {
 		a.begin(seq, r.plans[b.slot][a.reader])
 	}
@@ -259,29 +247,19 @@ func (r *hostRegion) plan(b *Batch) {
 	}
 }
 
+// hold makes a batch one whose rows are made.
+func (r *hostRegion) hold(c call) {
+	r.batches[c.batch.slot] = c.batch
+	c.batch.trim()
+	*r.call(c.batch.seq) = c
+}
+
 func (r *hostRegion) call(seq int64) *call { return &r.calls[seq%int64(len(r.calls))] }
 
 // finish is called by the worker that made the last row of a batch.
 func (r *hostRegion) finish(node *executor.Call) {
-	seq := node.Root()
-	if r.arbiter != nil {
-		r.arbiter.finished(seq)
-		r.completeAll()
-		return
-	}
-	c := *r.call(seq)
-	*r.call(seq) = call{}
-	r.complete(c)
-}
-
-// completeAll completes the batches that the arbiter lets go, also those behind one
-// whose operator for whole batches ends this goroutine.
-func (r *hostRegion) completeAll() {
-	c, ok := r.arbiter.pop()
-	if !ok {
-		return
-	}
-	defer r.completeAll()
+	c := *r.call(node.Root())
+	*r.call(node.Root()) = call{}
 	r.complete(c)
 }
 
@@ -299,6 +277,7 @@ func (r *hostRegion) deliver(res executor.Result) *Batch {
 	b.result = res
 	b.refs.Store(1)
 	r.consumer.held.Add(1)
+	r.memory.delivered()
 	return b
 }
 
@@ -309,9 +288,7 @@ func (r *hostRegion) abandon() {
 	}
 	clear(r.calls)
 	r.restartSequences()
-	if r.arbiter != nil {
-		r.arbiter.reset()
-	}
+	r.memory.reset()
 }
 
 func (r *hostRegion) restartSequences() {
@@ -332,9 +309,7 @@ func (r *hostRegion) close() {
 		w.limit.close()
 		w.release()
 	}
-	if r.arbiter != nil {
-		r.arbiter.reset()
-	}
+	r.memory.reset()
 }
 
 func (r *hostRegion) freeBatches() {
@@ -350,24 +325,32 @@ func (r *hostRegion) freeBatches() {
 
 // row makes one row; it runs on a worker.
 func (r *hostRegion) row(worker int, c *executor.Call, row int) {
-	w, b := r.workers[worker], r.batches[c.Slot()]
+	if w, b, valid := r.open(worker, c, row); valid {
+		r.settle(w, b, row, r.try(w, b, row))
+	}
+}
+
+// open returns who makes a row, and of which batch. A row that is not valid is void then.
+func (r *hostRegion) open(worker int, c *executor.Call, row int) (w *worker, b *Batch, valid bool) {
+	w, b = r.workers[worker], r.batches[c.Slot()]
 	for _, a := range r.aheads {
 		a.row(b.seq, row)
 	}
-	plan := r.plans[b.slot]
-	if row >= len(plan[0]) {
-		r.void(b, row)
-		return
+	if row >= len(r.plans[b.slot][0]) {
+		r.memory.void(b, row)
+		return w, b, false
 	}
-	if r.arbiter != nil && !r.arbiter.begin(w, b, row) {
-		r.rows.Again(c, row)
-		return
-	}
+	return w, b, true
+}
+
+// try makes the sample of a row.
+func (r *hostRegion) try(w *worker, b *Batch, row int) error {
 	w.warned = w.warned[:0]
-	err := w.run(r.ctx, b, row, plan, r.seqs)
-	if r.unsettled(w, b, row, err == nil) {
-		return
-	}
+	return w.run(r.ctx, b, row, r.plans[b.slot], r.seqs)
+}
+
+// settle notes what has become of a sample.
+func (r *hostRegion) settle(w *worker, b *Batch, row int, err error) {
 	switch {
 	case err == nil:
 		w.rec.made()
@@ -376,27 +359,10 @@ func (r *hostRegion) row(worker int, c *executor.Call, row int) {
 		}
 	case errors.Is(err, errEnd):
 		b.ids[row] = -1
-		r.void(b, row)
+		r.memory.void(b, row)
 	default:
 		r.failed(w, b, row, err)
 	}
-}
-
-// unsettled ends a sample's claim on memory. It reports whether the sample ended for want
-// of memory alone, and has seen to the row then.
-func (r *hostRegion) unsettled(w *worker, b *Batch, row int, good bool) bool {
-	if r.arbiter == nil {
-		return false
-	}
-	switch r.arbiter.end(w, b, row, good) {
-	case gaveUp:
-		r.rows.Again(r.call(b.seq).node, row)
-	case abandoned:
-		r.void(b, row)
-	default:
-		return false
-	}
-	return true
 }
 
 // ran is called when a worker is done with the rows that it took at a time.
@@ -404,28 +370,22 @@ func (r *hostRegion) ran(worker int) { r.workers[worker].rec.show() }
 
 // lost is called for a row whose operator ended the worker's goroutine.
 func (r *hostRegion) lost(worker int, c *executor.Call, row int) {
-	w, b := r.workers[worker], r.batches[c.Slot()]
+	w, b := r.lose(worker, c)
+	r.failed(w, b, row, errGoexit)
+}
+
+// lose ends the operator's time, and returns who made the row, and of which batch.
+func (r *hostRegion) lose(worker int, c *executor.Call) (*worker, *Batch) {
+	w := r.workers[worker]
 	if w.rec.timing {
 		w.rec.done(nil, errGoexit)
 	}
-	if r.unsettled(w, b, row, false) { // the operator ended it when it was told to give up
-		return
-	}
-	r.failed(w, b, row, errGoexit)
+	return w, r.batches[c.Slot()]
 }
 
 // waited is called by a worker that waited for a free batch.
 func (r *hostRegion) waited(worker int, since time.Time) {
 	r.p.opt.Events.WorkerWaited(stats.WaitEvent{Start: since, Duration: time.Since(since), Worker: worker})
-}
-
-// void makes a row not valid.
-func (r *hostRegion) void(b *Batch, row int) {
-	if r.arbiter != nil {
-		r.arbiter.void(b, row)
-	} else {
-		b.void(row)
-	}
 }
 
 // failed records the error of the step at work on a row: of what a reader delivered,
@@ -440,5 +400,5 @@ func (r *hostRegion) failed(w *worker, b *Batch, row int, err error) {
 		m.Source, m.Index, m.Op = e.Source, e.Index, e.Op
 	}
 	b.errs[row] = e
-	r.void(b, row)
+	r.memory.void(b, row)
 }

@@ -147,13 +147,9 @@ func (r *Runner) Next(ctx context.Context) (*Batch, error) {
 	ready := r.loop.Ready()
 	r.region.consumer.asked(ready, r.depth())
 	r.region.rows.Yield(false)
-	if a := r.region.arbiter; a != nil {
-		a.ask(true)
-	}
+	r.region.memory.ask(true)
 	res, err := r.loop.Next(ctx)
-	if a := r.region.arbiter; a != nil {
-		a.ask(false)
-	}
+	r.region.memory.ask(false)
 	waited := r.region.consumer.answered()
 	if err != nil {
 		if over := (*BatchBudgetError)(nil); errors.As(err, &over) {

@@ -12,6 +12,7 @@ import (
 // scratch memory of its own.
 type worker struct {
 	p       *Pipeline
+	number  int
 	tensors []cell // by value
 	steps   []step
 	sample  datum.Sample
@@ -22,10 +23,11 @@ type worker struct {
 	aheads   []*readAhead
 	touchers []datum.Toucher // by reader, nil where the source is none
 
-	pool *memstats.Pool
-	gate *gate      // nil without a memory budget
-	kept []cell     // what a sequence has delivered for this sample before, or nil
-	use  *memoryUse // nil without Options.EnableMemoryStats
+	pool   *memstats.Pool
+	memory keeper
+	exact  bool       // ragged rows go by the size of the sample: there is a memory budget
+	kept   []cell     // what a sequence has delivered for this sample before, or nil
+	use    *memoryUse // nil without Options.EnableMemoryStats
 
 	warned   []warned     // by the operators of the sample at work
 	warnings warnings     // of all rows
@@ -44,7 +46,7 @@ type step struct {
 }
 
 func (p *Pipeline) newWorker(number int) (*worker, error) {
-	w := &worker{p: p, use: p.newMemoryUse(), tensors: make([]cell, len(p.values)), limit: newSampleLimit(p.opt.SampleTimeout)}
+	w := &worker{p: p, number: number, use: p.newMemoryUse(), tensors: make([]cell, len(p.values)), limit: newSampleLimit(p.opt.SampleTimeout)}
 	w.rec = newRecorder(p, number, &w.at)
 	for i := range w.tensors {
 		w.tensors[i].init(&p.values[i].spec, nil)
@@ -199,8 +201,8 @@ func (w *worker) next(t *turnstile, row int64, s *step) error {
 	}
 	w.limit.pause() // neither the turn nor what the sequence waits for is the sample's work
 	err := t.take(row, s.out, w.rec)
-	if err == nil && w.gate != nil {
-		err = w.gate.a.admit(w)
+	if err == nil {
+		err = w.memory.admit(w)
 	}
 	w.limit.resume()
 	return err
