@@ -46,10 +46,6 @@ func (b *Budget) Take(n int64) error {
 	return &BudgetError{Need: n, Used: b.Used(), Limit: b.limit}
 }
 
-// Force takes n bytes whether they fit or not. Until as many have been given
-// back, nothing else fits.
-func (b *Budget) Force(n int64) { b.notePeak(b.used.Add(n)) }
-
 // Give implements Gate.
 func (b *Budget) Give(n int64) { b.used.Add(-n) }
 
