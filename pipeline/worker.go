@@ -20,6 +20,7 @@ type worker struct {
 	rec     *recorder
 	loops   []loopKey
 
+	delivers bool // there are outputs that are not made in their row of the batch
 	aheads   []*readAhead
 	touchers []datum.Toucher // by reader, nil where the source is none
 
@@ -48,6 +49,9 @@ type step struct {
 func (p *Pipeline) newWorker(number int) (*worker, error) {
 	w := &worker{p: p, number: number, use: p.newMemoryUse(), tensors: make([]cell, len(p.values)), limit: newSampleLimit(p.opt.SampleTimeout)}
 	w.rec = newRecorder(p, number, &w.at)
+	for i := range p.outputs {
+		w.delivers = w.delivers || !p.batchMade(i) && (p.alias(i) != i || !p.outputs[i].spec.Dense())
+	}
 	for i := range w.tensors {
 		w.tensors[i].init(&p.values[i].spec, nil)
 	}
@@ -150,7 +154,9 @@ func (w *worker) run(ctx context.Context, b *Batch, row int, plan [][]int64, seq
 			return err
 		}
 	}
-	err = w.deliver(b, row)
+	if w.delivers {
+		err = w.deliver(b, row)
+	}
 	if w.use != nil && err == nil {
 		w.use.note(w)
 	}

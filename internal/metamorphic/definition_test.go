@@ -18,7 +18,8 @@ type definition struct {
 	onError   pipeline.ErrorPolicy
 	reader    pipeline.ReaderOptions // of the driver, but for its shard
 	shards    []int                  // that the pipelines of the loader begin with
-	others    int                    // further readers
+	others    int                    // further readers, which read on
+	followers int                    // readers that follow one of those
 	operators int
 	wholeOps  []executor.Backend // operators for whole batches
 	outputs   int
@@ -41,6 +42,9 @@ func define(seed uint64) *definition {
 	}
 	if d.oneIn(4) {
 		f.others = d.between(1, 2)
+	}
+	if d.oneIn(3) {
+		f.followers = d.between(1, 2)
 	}
 	n := pick(d, 1, 1, 2, 3, 4)
 	f.reader = pipeline.ReaderOptions{Name: "driver", NumShards: n, StickToShard: d.oneIn(4), PadLastBatch: d.oneIn(4), Shuffle: d.oneIn(2)}
@@ -69,6 +73,7 @@ func define(seed uint64) *definition {
 func defineSequence(seed uint64) *definition {
 	f, d := define(seed), drawsOf(seed, 4)
 	f.sequence, f.reader, f.shards, f.others = d.between(1, 40), pipeline.ReaderOptions{Name: "driver"}, []int{0}, 0
+	f.followers = 0
 	f.loader = iterator.Options{LastBatch: pick(d, shard.Partial, shard.Drop)}
 	return f
 }

@@ -15,6 +15,7 @@
 //	go test ./internal/metamorphic -pipelines.seed=17 -v    # one case again
 //	go test ./internal/metamorphic -timeout 0 -pipelines.for=1h
 //
-// To extend it, add a line to the table of what is to be drawn: readings, features
-// (operators), batchFeatures, moves; or a field to definition or execution.
+// To extend it, add a line to the table of what is to be drawn: readings, following
+// (readers that follow others), features (operators), allMoves; or a field to definition or
+// execution.
 package metamorphic

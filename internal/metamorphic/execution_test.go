@@ -25,6 +25,7 @@ type execution struct {
 	budget         float64 // in units of what the case needs at the least; 0 is none
 	stats, hooks   bool
 	hint           int
+	bounded        bool // the time of a sample, never reached
 	shrink         float64
 }
 
@@ -36,7 +37,7 @@ func execute(d draws, f *definition) execution {
 		workers: d.between(1, 8), depth: d.between(1, 8), tuned: d.oneIn(4), stats: d.oneIn(4), hooks: d.oneIn(4),
 		concurrency: pick(d, executor.ConcurrencyFull, executor.ConcurrencyFull, executor.ConcurrencyBackend, executor.ConcurrencyNone),
 		device:      d.oneIn(2), policy: pick(d, streams.Single, streams.PerBackend, streams.PerOperator, streams.Ranked, streams.Optimal),
-		shrink: pick(d, 0, 0.9, 1),
+		shrink: pick(d, 0, 0.9, 1), bounded: d.oneIn(3),
 	}
 	if d.oneIn(2) {
 		e.budget = pick(d, 0.5, 0.8, 1.0, 1.2, 2.0)
@@ -79,6 +80,9 @@ func (f *definition) open(e execution, need int64) (*opened, error) {
 		BatchSize: f.batch, Workers: e.workers, PrefetchDepth: e.depth, Seed: f.chance, ExactRGB: f.exact, OnError: f.onError,
 		Concurrency: e.concurrency, StreamPolicy: e.policy, EnableMemoryStats: e.stats, BytesPerSample: e.hint, Allocator: o.memory,
 		BufferRules: &memstats.Rules{HostShrinkThreshold: e.shrink, HostGrowthFactor: 1, DeviceGrowthFactor: 1},
+	}
+	if e.bounded {
+		opt.SampleTimeout = time.Hour
 	}
 	if e.parts != [2]int{} {
 		opt.PrefetchDepth, opt.HostPrefetchDepth, opt.DevicePrefetchDepth = 0, e.parts[0], e.parts[1]

@@ -11,16 +11,15 @@ import (
 	"github.com/planktonml/plankton/streams"
 )
 
-// unwritten says that an output which an operator did not write fails its sample. Until
-// it does, what such a row holds is not decided by the definition.
-const unwritten = true
-
 // builder adds what a definition draws to a graph: the same whenever it is built.
 type builder struct {
 	g      *pipeline.Graph
 	d      draws
 	values []pipeline.Value // that operators can read here
 	depth  int              // of branches and loops
+
+	leaders []leading // the readers so far that have an order
+	lens    []int64   // of the sources of the reader at hand
 }
 
 // any returns a value to read.
@@ -164,9 +163,6 @@ func init() {
 		{"forgets", 1, func(b *builder) {
 			spec, n := b.spec(), uint64(b.d.between(8, 100))
 			salt, in := b.d.Uint64(), b.any()
-			if !unwritten {
-				return
-			}
 			b.values = append(b.values, ops.Func(b.g, ops.FuncOptions{Name: "forgets", Outputs: []datum.Spec{spec}}, func(_ *datum.Sample, in, out []*datum.Tensor) error {
 				if h := digest(salt, in); h%n != 0 {
 					return write(out[0], spec, h)

@@ -113,6 +113,7 @@ func (b *builder) source() *source {
 	if d.oneIn(4) {
 		s.slow = uint64(d.between(2, 20))
 	}
+	b.lens = append(b.lens, s.n)
 	return s
 }
 
@@ -169,8 +170,7 @@ var readings = []weighted[func(*builder, pipeline.ReaderOptions) []pipeline.Valu
 
 // read adds the readers of a definition; shard is that of the pipeline.
 //
-// A further reader goes at its own pace. One that follows the first will be a reading
-// of its own: add it here.
+// Further readers go at their own pace, or follow one of those before them.
 func (b *builder) read(f *definition, shard int) {
 	if f.sequence > 0 {
 		b.values = b.sequence(f.sequence)
@@ -178,11 +178,26 @@ func (b *builder) read(f *definition, shard int) {
 	}
 	o := f.reader
 	o.ShardID = shard
-	b.values = append(b.values, choose(b.d, readings).do(b, o)...)
+	b.readBy(o, true)
 	for i := range f.others {
 		other := pipeline.ReaderOptions{Name: fmt.Sprint("other", i), Shuffle: b.d.oneIn(2), PadLastBatch: b.d.oneIn(3), NumShards: o.NumShards, ShardID: shard}
-		b.values = append(b.values, choose(b.d, readings).do(b, other)...)
+		b.readBy(other, false)
 	}
+	for i := range f.followers {
+		if b.g.Err() != nil {
+			return
+		}
+		b.follow(fmt.Sprint("follower", i))
+	}
+}
+
+// readBy adds a reader of one of the readings.
+func (b *builder) readBy(o pipeline.ReaderOptions, drives bool) {
+	b.lens = nil
+	reading := choose(b.d, readings)
+	vs := reading.do(b, o)
+	b.values = append(b.values, vs...)
+	b.leaders = append(b.leaders, leading{o.Name, b.lens, reading.name == "mix", drives, vs[0]})
 }
 
 // sequence adds a reader of a sequence of n samples.

@@ -51,6 +51,9 @@ func tell(f *definition) (*truth, error) {
 				}
 				o.err = text
 			}
+			if all := o.batch + o.err; strings.Contains(all, errUnpaired.Error()) {
+				return nil, fmt.Errorf("epoch %d step %d has samples that do not belong together:\n%s", epoch, step, all)
+			}
 			if strings.Contains(o.batch, "NOT ZERO") {
 				return nil, fmt.Errorf("epoch %d step %d has rows that are not valid and not zero:\n%s", epoch, step, o.batch)
 			}
