@@ -358,6 +358,7 @@ func (l *Loop) start() {
 		l.st.inflight.Add(1)
 		l.mu.Unlock()
 		s := l.st.x.newSession(l.st)
+		s.borrowed = true
 		s.startRoot(it)
 		s.run()
 	}

@@ -185,7 +185,7 @@ func (x *Executor) newSession(st *step) *session {
 	}
 	x.mu.Unlock()
 	s.st, s.call.st, s.alone = st, st, st.alone
-	s.woke, s.foreign = false, false
+	s.woke, s.foreign, s.borrowed = false, false, false
 	return s
 }
 

@@ -31,6 +31,7 @@ type rowProgram struct {
 	rows           Rows
 	row            func(worker int, iteration int64, row int)
 	behind         []KernelFunc // expensive nodes, one behind the other
+	armed          func()       // called by the kernel of the node with rows when they can be made
 }
 
 func (p rowProgram) start(t *testing.T) *rowLoop {
@@ -46,6 +47,9 @@ func (p rowProgram) start(t *testing.T) *rowLoop {
 		c.Set(0, Int(c.Root()))
 		if !c.Arm() {
 			return ErrClosed
+		}
+		if p.armed != nil {
+			p.armed()
 		}
 		return nil
 	}}).Out(0)
@@ -232,6 +236,39 @@ func TestGoexitBehindRowsEndsTheLoopAndNotAWorker(t *testing.T) {
 		l.loop.Close()
 		l.begin()
 		require.Zero(t, l.take())
+		l.end()
+	}
+}
+
+// What may take long never runs on the goroutine of the program that starts an iteration,
+// even if the rows are made before that call has gone on.
+func TestWhatFollowsRowsLeavesTheConsumerAlone(t *testing.T) {
+	for _, workers := range []int{1, 3} {
+		made := make(chan struct{}, 1)
+		var mu sync.Mutex
+		ended := map[int64]bool{}
+		l := rowProgram{
+			workers: workers, slots: 1, row: func(int, int64, int) {},
+			rows:  Rows{N: 4, Finish: func(c *Call) { c.Done(nil); made <- struct{}{} }},
+			armed: func() { <-made },
+			behind: []KernelFunc{func(_ context.Context, c *Call) error {
+				mu.Lock()
+				ended[c.Root()] = true
+				mu.Unlock()
+				if c.Root() == 20 { // by then the node is known to be cheap
+					runtime.Goexit()
+				}
+				return nil
+			}},
+		}.start(t)
+		for range 20 {
+			l.take()
+		}
+		_, err := l.loop.Next(context.Background())
+		require.ErrorIs(t, err, ErrGoexit)
+		mu.Lock()
+		require.Len(t, ended, 21)
+		mu.Unlock()
 		l.end()
 	}
 }

@@ -41,6 +41,7 @@ type session struct {
 	stops    bool // a failure has to stop the step
 	woke     bool // a consumer has been woken
 	foreign  bool // this goroutine belongs to a kernel
+	borrowed bool // this goroutine is the program's, in a call that must not last: what may take long goes to others
 	tick     uint32
 	context  streams.Context // for work of streams that is done here
 }
@@ -149,7 +150,7 @@ func (s *session) leave() {
 
 // queue keeps a ready node: an expensive one is for others, if there are any.
 func (s *session) queue(t tagged, expensive bool) {
-	if expensive && !t.dead && s.st.helpers > 0 && s.st.x.costs.expensive(t.node) {
+	if expensive && !t.dead && s.st.helpers > 0 && (s.borrowed || s.st.x.costs.expensive(t.node)) {
 		s.heavy = append(s.heavy, t)
 		return
 	}
@@ -157,10 +158,10 @@ func (s *session) queue(t tagged, expensive bool) {
 }
 
 // distribute gives the expensive nodes away, but for the last one if there is
-// nothing else to do here.
+// nothing else to do here, and this goroutine may be kept.
 func (s *session) distribute() {
 	n := len(s.heavy)
-	if s.ready.empty() {
+	if s.ready.empty() && !s.borrowed {
 		n--
 		s.ready.push(s.heavy[n])
 	}
