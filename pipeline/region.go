@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/planktonml/plankton/executor"
+	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/pipeline/stats"
 )
 
@@ -374,7 +375,7 @@ func (r *hostRegion) row(worker int, c *executor.Call, row int) {
 		if len(w.warned) > 0 {
 			r.warn(w, b, row)
 		}
-	case errors.Is(err, errEnd):
+	case errors.Is(err, datum.ErrNoSample):
 		b.ids[row] = -1
 		r.void(b, row)
 	default:
