@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/dali"
 	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/shard"
 )
@@ -265,9 +266,10 @@ func TestWhatFollowsHasTheIndexOfItsLeader(t *testing.T) {
 		// Without an iterator likewise, under Fill.
 		p, err := pipeline.New(o, define)
 		require.NoError(t, err)
-		defer p.Close()
+		d := dali.New(p)
+		defer d.Close()
 		for range 5 {
-			b, err := p.Run(context.Background())
+			b, err := d.Run(context.Background())
 			require.NoError(t, err)
 			require.Equal(t, b.Int64s("f"), b.Int64s("g"))
 			for row, x := range b.Int64s("a") {

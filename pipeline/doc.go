@@ -13,7 +13,7 @@
 // one's own; Graph.Mix draws from several), operators (package ops, or Graph.Add),
 // and outputs. Types, layouts and shapes are checked by New, whose error names the
 // operator at fault. A Pipeline is then given to a loader (package iterator), which
-// decides which samples a batch holds.
+// decides which samples a batch holds. Package dali runs it without one, as NVIDIA DALI does.
 //
 // # How it runs
 //

@@ -54,7 +54,7 @@ func (e *SampleError) Unwrap() error { return e.Err }
 // MemoryError is memory for a dense output that could not be had when a run began,
 // or under Autotune, when it needed one batch more.
 type MemoryError struct {
-	Op    string        // the operator or reader that makes the output, as in Pipeline.ExecutorStatistics
+	Op    string        // the operator or reader that makes the output, as in Pipeline.OperatorMemory
 	Kind  memstats.Kind // of the memory
 	Bytes int64         // for a batch
 	Err   error         // of the allocator or the budget; it knows how much is free

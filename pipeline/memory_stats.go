@@ -113,11 +113,11 @@ func (u *memoryUse) noteRagged(b *Batch) {
 	}
 }
 
-// ExecutorStatistics returns the memory that every operator has needed in the
+// OperatorMemory returns the memory that every operator has needed in the
 // latest run, in the order of execution; nil without Options.EnableMemoryStats. It
 // may be called from any goroutine, while the pipeline runs and after it was
 // closed.
-func (p *Pipeline) ExecutorStatistics() stats.Memory {
+func (p *Pipeline) OperatorMemory() stats.Memory {
 	r := p.latest.Load()
 	if !p.opt.EnableMemoryStats || r == nil {
 		return nil

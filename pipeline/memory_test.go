@@ -53,9 +53,9 @@ func take(t *testing.T, r *Runner, n int) {
 func TestTheHintPresizesEveryBuffer(t *testing.T) {
 	o := Options{BatchSize: 8, Workers: 2, EnableMemoryStats: true, BufferRules: &memstats.Rules{HostShrinkThreshold: 1, HostGrowthFactor: 1, DeviceGrowthFactor: 1}}
 	p := memoryPipeline(t, o)
-	require.Nil(t, p.ExecutorStatistics())
+	require.Nil(t, p.OperatorMemory())
 	take(t, runner(t, p, 64), 8)
-	s := p.ExecutorStatistics()
+	s := p.OperatorMemory()
 	require.Equal(t, []string{"reader", "scratch", "ragged"}, []string{s[0].Name, s[1].Name, s[2].Name})
 	require.Equal(t, []int64{4}, s[0].MaxReal)
 	require.Equal(t, []int64{3 * 8 * 4}, s[0].Reserved, "the dense output of three batches")
@@ -223,7 +223,7 @@ func TestAnOutputWithoutElements(t *testing.T) {
 	}
 }
 
-func ExamplePipeline_ExecutorStatistics() {
+func ExamplePipeline_OperatorMemory() {
 	p, err := New(Options{BatchSize: 4, Workers: 1, EnableMemoryStats: true}, func(g *Graph) {
 		v := g.Read(ReaderOptions{Name: "train"}, numbers{n: 8})[0]
 		g.Output("run", grown(g, "stretch", v, func(i int64) int { return 10 * int(i+1) }))
@@ -232,13 +232,18 @@ func ExamplePipeline_ExecutorStatistics() {
 		fmt.Println(err)
 		return
 	}
-	defer p.Close()
+	r, err := p.NewRunner(inOrder{8, 4}) // programs use an iterator
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer r.Close()
 	for range 2 {
-		if _, err := p.Run(context.Background()); err != nil {
+		if _, err := r.Next(context.Background()); err != nil {
 			fmt.Println(err)
 			return
 		}
 	}
-	fmt.Println(p.ExecutorStatistics().Hint())
+	fmt.Println(p.OperatorMemory().Hint())
 	// Output: BytesPerSampleHint: map[string][]int{"train": {4}, "stretch": {80}},
 }

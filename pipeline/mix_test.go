@@ -50,6 +50,36 @@ func random(g *Graph) Value {
 	})[0]
 }
 
+// filling reads epochs of the first reader under Fill, without an end.
+type filling struct {
+	*Orders
+	plan *shard.Plan
+}
+
+func (f filling) Locate(seq int64) (epoch, step int64, ok bool) {
+	return seq / f.plan.Steps(0), seq % f.plan.Steps(0), true
+}
+func (f filling) AppendBatch(dst []int64, reader int, epoch, step int64) []int64 {
+	return f.Orders.AppendBatch(dst, f.plan, reader, epoch, step)
+}
+func (f filling) AppendEpochs(dst []int64, epoch, step int64) []int64 {
+	return f.Orders.AppendEpochs(dst, f.plan, epoch, step)
+}
+
+func filled(t *testing.T, p *Pipeline) *Runner {
+	t.Helper()
+	cfg := p.readers[0].PlanConfig(p.opt.BatchSize, p.opt.Seed)
+	cfg.Policy = shard.Fill
+	plan, err := shard.New(cfg)
+	require.NoError(t, err)
+	orders, err := p.Orders(0)
+	require.NoError(t, err)
+	r, err := p.NewRunner(filling{orders, plan})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, r.Close()) })
+	return r
+}
+
 // The draws go on over epochs, ids lead to the sources, and a sample that comes again
 // meets other random numbers, in the same epoch as well.
 func TestAMixDrawsFromItsSources(t *testing.T) {
@@ -58,12 +88,12 @@ func TestAMixDrawsFromItsSources(t *testing.T) {
 		g.Output("random", random(g))
 	})
 	require.NoError(t, err)
-	defer p.Close()
+	run := filled(t, p)
 	r := p.Readers()[0]
 	var x, ids []int64
 	given, seen := make([]int64, 2), map[int64]bool{}
 	for k := range 6 {
-		b, err := p.Run(t.Context())
+		b, err := run.Next(t.Context())
 		require.NoError(t, err)
 		require.EqualValues(t, k/2, b.Epoch())
 		for row, id := range b.IDs() {
@@ -79,14 +109,12 @@ func TestAMixDrawsFromItsSources(t *testing.T) {
 			given[source]++
 			x, ids = append(x, sample), append(ids, id)
 		}
+		b.Release()
 	}
 	require.Equal(t, []int64{6, 18}, given)
 	require.Equal(t, []int64{0, 1, 0, 0, 1, 0, 1, 1}, x[:8])
 	require.Equal(t, []int64{5, 6, 0, 5, 6, 5, 1, 6}, ids[:8])
 	require.EqualValues(t, 7, r.Len())
-	size, err := p.EpochSize("")
-	require.NoError(t, err)
-	require.EqualValues(t, 8, size)
 }
 
 // Without Draws an epoch has as many as the sources have samples. A mix may be of
@@ -103,11 +131,10 @@ func TestAMixOfParts(t *testing.T) {
 		g.Output("x", v)
 	})
 	require.NoError(t, err)
-	defer p.Close()
 	r := p.Readers()[0]
 	require.Equal(t, "both", r.Name)
 	require.EqualValues(t, 6, r.Mix.Draws)
-	b, err := p.Run(t.Context())
+	b, err := filled(t, p).Next(t.Context())
 	require.NoError(t, err)
 	held := shown(t, numbers{n: 20}, part)
 	for row, id := range b.IDs() {
@@ -261,8 +288,7 @@ func TestABadSampleOfAMix(t *testing.T) {
 		}))
 	})
 	require.NoError(t, err)
-	defer p.Close()
-	_, err = p.Run(t.Context())
+	_, err = filled(t, p).Next(t.Context())
 	var bad *SampleError
 	require.ErrorAs(t, err, &bad)
 	require.ErrorIs(t, err, broken)

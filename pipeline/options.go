@@ -87,11 +87,11 @@ type Options struct {
 	DeviceMemoryBudget int64
 	// BytesPerSample is what every buffer for a sample is presized to;
 	// BytesPerSampleHint the same for the outputs of single operators, by their
-	// names in Pipeline.ExecutorStatistics: one size for all outputs of an operator,
+	// names in Pipeline.OperatorMemory: one size for all outputs of an operator,
 	// or one for each.
 	BytesPerSample     int
 	BytesPerSampleHint map[string][]int
-	// EnableMemoryStats lets Pipeline.ExecutorStatistics tell what each operator
+	// EnableMemoryStats lets Pipeline.OperatorMemory tell what each operator
 	// needs.
 	EnableMemoryStats bool
 	// BufferRules say how buffers grow and shrink; default memstats.RulesFromEnv.

@@ -65,8 +65,7 @@ func TestAPanicNamesTheProgramsLine(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var once sync.Once // other samples are made meanwhile
 			p := squares(t, Options{BatchSize: 1, Workers: 1}, numbers{n: 1, read: func(context.Context, int64) error { once.Do(f); return nil }}, nil)
-			defer p.Close()
-			_, err := p.Run(t.Context())
+			_, err := runner(t, p, 1).Next(t.Context())
 			var panicked *PanicError
 			require.ErrorAs(t, err, &panicked)
 			_, file, _, _ := runtime.Caller(0)
@@ -97,11 +96,13 @@ func TestAPanicOnAWholeBatchNamesTheProgramsLine(t *testing.T) {
 			})[0])
 		})
 		require.NoError(t, err)
-		_, err = p.Run(t.Context())
+		r, err := p.NewRunner(inOrder{4, 2})
+		require.NoError(t, err)
+		_, err = r.Next(t.Context())
 		require.ErrorContains(t, err, fmt.Sprintf("/panic_test.go:%d)", line+1))
 		require.ErrorContains(t, err, "breaks")
 		require.ErrorAs(t, err, new(*PanicError))
-		require.NoError(t, p.Close())
+		require.NoError(t, r.Close())
 		require.NoError(t, d.Close())
 	}
 }

@@ -31,11 +31,9 @@ type Pipeline struct {
 	latest atomic.Pointer[hostRegion] // of the latest run, nil before the first
 
 	cpus [][]int // that each worker may run on; nil for any
-	bare *bare   // the run without an iterator, nil before the first
 
 	mu    sync.Mutex
 	owned bool
-	mode  mode // how the pipeline is run, empty before the first use
 }
 
 // New runs define, which adds readers, operators and outputs to a graph, and

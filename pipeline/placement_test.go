@@ -40,7 +40,7 @@ func TestWhatADeviceReadsIsPageLocked(t *testing.T) {
 		r := runner(t, p, 64)
 		take(t, r, 1)
 		kinds := map[string]memstats.Kind{}
-		for _, m := range p.ExecutorStatistics() {
+		for _, m := range p.OperatorMemory() {
 			kinds[m.Name] = m.Kind[0]
 		}
 		require.NoError(t, r.Close())
@@ -64,16 +64,18 @@ func TestStatisticsOfDeviceMemory(t *testing.T) {
 	type run func(p *Pipeline) (end func() error)
 	ctx := t.Context()
 	for name, start := range map[string]run{
-		"Run": func(p *Pipeline) func() error {
-			_, err := p.Run(ctx)
+		"without an end": func(p *Pipeline) func() error {
+			r := filled(t, p)
+			_, err := r.Next(ctx)
 			require.NoError(t, err)
-			return p.Close
+			return r.Close
 		},
-		"ScheduleRun": func(p *Pipeline) func() error {
-			require.NoError(t, p.ScheduleRun(ctx))
-			_, err := p.ShareOutputs(ctx)
+		"scheduled": func(p *Pipeline) func() error {
+			r := filled(t, p)
+			require.NoError(t, r.Schedule(ctx, int64(p.opt.PrefetchDepth)))
+			_, err := r.Next(ctx)
 			require.NoError(t, err)
-			return p.Close
+			return r.Close
 		},
 		"iterator": func(p *Pipeline) func() error {
 			r, err := p.NewRunner(inOrder{64, 4})
@@ -101,7 +103,7 @@ func TestStatisticsOfDeviceMemory(t *testing.T) {
 					r.consumer.addTo(&stats)
 					require.Equal(t, 1, stats.Queue.Depth, "that in front of the consumer")
 				}
-				s := p.ExecutorStatistics()
+				s := p.OperatorMemory()
 				sums := map[memstats.Kind]int64{}
 				for _, m := range s {
 					if n, ok := batches[m.Name]; ok {
@@ -126,7 +128,7 @@ func TestStatisticsOfDeviceMemory(t *testing.T) {
 				require.NoError(t, err)
 				require.Contains(t, string(text), `"memory_kind":["device"]`)
 				require.NoError(t, end())
-				require.Equal(t, s[0].MaxReal, p.ExecutorStatistics()[0].MaxReal, "after the end")
+				require.Equal(t, s[0].MaxReal, p.OperatorMemory()[0].MaxReal, "after the end")
 				d.end(t)
 			})
 		}
@@ -214,7 +216,7 @@ func TestADeviceWithoutMemory(t *testing.T) {
 			require.NoError(t, err)
 			b.Release()
 			var held int64
-			for _, m := range p.ExecutorStatistics() {
+			for _, m := range p.OperatorMemory() {
 				if m.Kind[0] == memstats.Device {
 					held += m.Reserved[0]
 				}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/planktonml/plankton/executor"
+	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/pipeline/stats"
 )
 
@@ -357,7 +358,7 @@ func (r *hostRegion) settle(w *worker, b *Batch, row int, err error) {
 		if len(w.warned) > 0 {
 			r.warn(w, b, row)
 		}
-	case errors.Is(err, errEnd):
+	case errors.Is(err, datum.ErrNoSample):
 		b.ids[row] = -1
 		r.memory.void(b, row)
 	default:

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/planktonml/plankton/executor"
+	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/pipeline/stats"
 )
 
@@ -29,6 +30,15 @@ type MixFeed interface {
 	// epoch that the sample is in of its source. Samples that come several times in
 	// an epoch of the pipeline are told apart by it. It is asked after AppendBatch.
 	AppendEpochs(dst []int64, epoch, step int64) []int64
+}
+
+// FedSequence is a Sequence of what the program hands in, batch by batch, such as
+// dali.Input makes. It ends where nothing was handed in yet, which a Feed that knows nothing
+// of it would take for the end of the epoch. So Pipeline.NewRunner asks it first.
+type FedSequence interface {
+	datum.Sequence
+	// Admit returns an error if feed does not go by what was handed in.
+	Admit(feed Feed) error
 }
 
 // Runner runs a pipeline as its owner: it makes the batches of a feed ahead of
@@ -66,18 +76,14 @@ type sampleCounts struct{ total, bad int64 }
 // NewRunner makes the caller the pipeline's owner. No worker starts and
 // nothing is read before Next.
 //
-// It is a *ModeError if the pipeline was run without an iterator before.
+// The error is ErrBusy if the pipeline has an owner, and that of FedSequence.Admit if its
+// reader is one.
 func (p *Pipeline) NewRunner(feed Feed) (*Runner, error) {
-	if in := p.input(); in != nil {
-		return nil, fmt.Errorf("pipeline: input %q is fed run by run: use Run or ScheduleRun, not an iterator", in.name)
+	if fed, ok := p.readers[0].Sequence.(FedSequence); ok {
+		if err := fed.Admit(feed); err != nil {
+			return nil, err
+		}
 	}
-	if err := p.adopt(modeIterator); err != nil {
-		return nil, err
-	}
-	return p.newRunner(feed)
-}
-
-func (p *Pipeline) newRunner(feed Feed) (*Runner, error) {
 	if err := p.own(); err != nil {
 		return nil, err
 	}
@@ -142,6 +148,9 @@ func (r *Runner) Next(ctx context.Context) (*Batch, error) {
 	}
 	if err := r.resume(ctx); err != nil {
 		return nil, err
+	}
+	if r.scheduled > 0 && r.taken >= r.scheduled {
+		return nil, fmt.Errorf("pipeline: all %d scheduled batches were delivered; call Schedule with more", r.scheduled)
 	}
 	r.tune()
 	ready := r.loop.Ready()
@@ -217,8 +226,11 @@ func (r *Runner) resume(ctx context.Context) error {
 	return nil
 }
 
-// schedule lets the run begin n batches in all.
-func (r *Runner) schedule(ctx context.Context, n int64) error {
+// Schedule begins the run if need be, and lets it make n batches in all, counted since
+// NewRunner or Reset, ahead of the calls of Next; n is at least 1 and no less than it was.
+// Without Schedule there is no limit. It waits for what a Reset has given up, or until
+// ctx ends. The error is ErrClosed after Close.
+func (r *Runner) Schedule(ctx context.Context, n int64) error {
 	if r.closed {
 		return ErrClosed
 	}
@@ -304,15 +316,15 @@ func (r *Runner) Stop() {
 	}
 }
 
-// Reset forgets the batches that were made ahead and goes on with batch 0 of
-// feed. Batches still held keep their memory until they are released, so Reset
+// Reset forgets the batches that were made ahead and what was scheduled, and goes on with
+// batch 0 of feed. Batches still held keep their memory until they are released, so Reset
 // refuses while there are any. It does not wait for what is at work; Next does.
 func (r *Runner) Reset(feed Feed) error {
 	if r.region.consumer.held.Load() != 0 {
 		return fmt.Errorf("pipeline: a batch is still held; release it before the reset: %w", ErrBusy)
 	}
 	r.end()
-	r.feed = feed
+	r.feed, r.scheduled = feed, 0
 	return nil
 }
 

@@ -542,3 +542,22 @@ func BenchmarkBatch(b *testing.B) {
 		})
 	}
 }
+
+// A run makes what was scheduled and no more, and asking for more is an error, not a wait.
+func TestARunGoesAsFarAsScheduled(t *testing.T) {
+	var read atomic.Int64
+	p := squares(t, Options{BatchSize: 4, PrefetchDepth: 3}, numbers{n: 1 << 40, read: func(context.Context, int64) error { read.Add(1); return nil }}, nil)
+	r := runner(t, p, 1<<40)
+	for n := int64(1); n <= 5; n += 2 {
+		require.NoError(t, r.Schedule(t.Context(), n))
+		take(t, r, min(2, int(n)))
+		_, err := r.Next(t.Context())
+		require.ErrorContains(t, err, fmt.Sprintf("all %d scheduled batches were delivered", n))
+		require.EqualValues(t, 4*n, read.Load())
+	}
+	require.NoError(t, r.Reset(inOrder{40, 4}))
+	got, _ := collect(t, r)
+	require.Len(t, got, 10, "a reset ends the limit")
+	require.NoError(t, r.Close())
+	require.ErrorIs(t, r.Schedule(t.Context(), 1), ErrClosed)
+}

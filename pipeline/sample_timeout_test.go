@@ -141,11 +141,7 @@ func TestSampleTimeoutDoesNotCountWaiting(t *testing.T) {
 				g.Output("number", g.ReadSequence(ReaderOptions{}, script{slowly(src.Samples(), time.Second)})[0])
 			})
 			require.NoError(t, err)
-			defer p.Close()
-			for range 3 {
-				_, err := p.Run(t.Context())
-				require.NoError(t, err)
-			}
+			take(t, runner(t, p, 12), 3)
 		})
 	})
 	t.Run("retry", func(t *testing.T) {

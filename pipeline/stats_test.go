@@ -449,3 +449,14 @@ func BenchmarkRecord(b *testing.B) {
 		})
 	}
 }
+
+// The pipeline tells what its latest runner does, also when that is closed.
+func TestStatsOfThePipelineAreTheRunners(t *testing.T) {
+	p := squares(t, Options{BatchSize: 4}, numbers{n: 10}, nil)
+	require.Equal(t, stats.Run{}, p.Stats())
+	r := runner(t, p, 10)
+	take(t, r, 1)
+	require.NoError(t, r.Close())
+	require.Equal(t, r.Stats(), p.Stats())
+	require.EqualValues(t, 1, p.Stats().Consumer.Batches)
+}

@@ -1,14 +1,10 @@
 package pipeline
 
 import (
-	"errors"
 	"sync"
 
 	"github.com/planktonml/plankton/pipeline/datum"
 )
-
-// errEnd is what a sample of a sequence gets when the sequence is over.
-var errEnd = errors.New("end of the sequence")
 
 // turnstile lets workers take the samples of a sequence in the order of the
 // rows that they are for.
@@ -27,7 +23,7 @@ func newTurnstile(s datum.Sequence) *turnstile {
 	return t
 }
 
-// take waits for the turn of a row and fills out with the next sample; errEnd
+// take waits for the turn of a row and fills out with the next sample; datum.ErrNoSample
 // when there is none. The recorder gets to know how long it waited.
 func (t *turnstile) take(row int64, out []*datum.Tensor, rec *recorder) error {
 	began := now()
@@ -45,7 +41,7 @@ func (t *turnstile) take(row int64, out []*datum.Tensor, rec *recorder) error {
 	s := t.pull.next()
 	switch {
 	case !s.ok:
-		return errEnd
+		return datum.ErrNoSample
 	case s.err != nil:
 		return s.err
 	}

@@ -182,7 +182,7 @@ func (c *runFlags) run(std *stdio, w watch) (*benchResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	res.pipe, res.ColdFiles, res.Memory = p, cold, p.ExecutorStatistics()
+	res.pipe, res.ColdFiles, res.Memory = p, cold, p.OperatorMemory()
 	res.Warned = warned.within(c.Epochs)
 	res.Skipped = append([]benchSkipped{}, skipped...)
 	return res, nil

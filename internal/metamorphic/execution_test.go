@@ -126,11 +126,11 @@ func (f *definition) open(e execution, need int64) (*opened, error) {
 // dense returns what New sets aside for dense outputs.
 func (f *definition) dense(opt pipeline.Options) (int64, error) {
 	opt.MemoryBudget = 1
-	p, err := pipeline.New(opt, f.graph(f.shards[0]))
+	_, err := pipeline.New(opt, f.graph(f.shards[0]))
 	var over *memstats.BudgetError
 	switch {
 	case err == nil:
-		return 1, p.Close()
+		return 1, nil
 	case errors.As(err, &over):
 		return over.Need + over.Used, nil
 	}

@@ -2,6 +2,7 @@ package datum
 
 import (
 	"context"
+	"errors"
 	"iter"
 )
 
@@ -33,10 +34,14 @@ type Sequence interface {
 	Meta() Meta
 	// Samples returns an iterator over one epoch. Each yielded function puts
 	// its sample into out, as Source.Read does; it is called once, before the next one
-	// is asked for. An error ends the epoch.
+	// is asked for. An error ends the epoch; ErrNoSample does not.
 	Samples() iter.Seq2[func(out []*Tensor) error, error]
 	Describe(index int64) string
 }
+
+// ErrNoSample is what a Sequence yields in place of a sample for a row that is to have
+// none: the row is not valid. A batch of such rows alone is taken for the end of the epoch.
+var ErrNoSample = errors.New("datum: there is no sample for the row")
 
 // Meta describes a data set.
 type Meta struct {

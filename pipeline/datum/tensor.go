@@ -130,6 +130,9 @@ func (t *Tensor) memory(n int) ([]byte, error) {
 	if t.home != nil {
 		return t.home.Memory(n)
 	}
+	if t.lent { // what is lent is not to be written
+		return make([]byte, n), nil
+	}
 	return append(t.data[:0], make([]byte, n)...), nil
 }
 

@@ -141,3 +141,19 @@ func TestTypedMethodsPanicForOtherTypes(t *testing.T) {
 		require.PanicsWithValue(t, "datum: the tensor is float32, not "+want, read)
 	}
 }
+
+// What a reader lends is not written, whoever asks for memory after it.
+func TestLentMemoryIsNotWritten(t *testing.T) {
+	lent := []byte{1, 2, 3}
+	var x datum.Tensor
+	x.Declare(&datum.Spec{DType: datum.Uint8, Shape: []int{-1}})
+	require.NoError(t, x.Lend(lent, 3))
+	require.NoError(t, x.Own())
+	require.Equal(t, []byte{1, 2, 3}, x.Bytes())
+	x.Bytes()[0] = 9
+	require.NoError(t, x.Lend(lent, 3))
+	mem, err := x.Resize(2)
+	require.NoError(t, err)
+	copy(mem, []byte{8, 9})
+	require.Equal(t, []byte{1, 2, 3}, lent)
+}

@@ -66,7 +66,7 @@ func TestLargePicturesUnderABudget(t *testing.T) {
 				}
 				require.Equal(t, want, got["out"])
 				require.LessOrEqual(t, p.Memory().Peak, budget)
-				s := p.ExecutorStatistics()
+				s := p.OperatorMemory()
 				require.Greater(t, s[1].MaxBeside, c.beside, "of the decoder")
 			}
 		})

@@ -158,7 +158,7 @@ func TestProgressiveFilesUnderABudget(t *testing.T) {
 			require.NoError(t, l.Close())
 			require.NoError(t, checked.Check())
 			require.Zero(t, p.Memory().Live)
-			for _, m := range p.ExecutorStatistics() {
+			for _, m := range p.OperatorMemory() {
 				beside = max(beside, m.MaxBeside)
 			}
 			return digests, p.Memory().Peak, beside

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/dali"
 	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/pipeline/readers"
 )
@@ -180,8 +181,9 @@ func ExampleFile_follow() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer p.Close()
-	b, err := p.Run(context.Background())
+	d := dali.New(p)
+	defer d.Close()
+	b, err := d.Run(context.Background())
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/dali"
 	"github.com/planktonml/plankton/pipeline/datum"
 )
 
@@ -57,9 +58,10 @@ func TestAllReadersFollow(t *testing.T) {
 		})[0])
 	})
 	require.NoError(t, err)
-	defer p.Close()
+	d := dali.New(p)
+	defer d.Close()
 	for range 4 {
-		b, err := p.Run(t.Context())
+		b, err := d.Run(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, b.Int64s("x"), b.Int64s("slices"))
 		require.Equal(t, b.Int64s("x"), b.Int64s("external"))

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/dali"
 )
 
 func TestAFolderInThePlaceOfAFile(t *testing.T) {
@@ -64,8 +65,9 @@ func TestNamesInErrorsPrint(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p, err := pipeline.New(pipeline.Options{BatchSize: 1}, define)
 			if err == nil {
-				_, err = p.Run(t.Context())
-				defer func() { require.NoError(t, p.Close()) }()
+				d := dali.New(p)
+				_, err = d.Run(t.Context())
+				defer func() { require.NoError(t, d.Close()) }()
 			}
 			require.Error(t, err)
 			text := err.Error()

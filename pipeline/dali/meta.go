@@ -1,6 +1,10 @@
-package pipeline
+package dali
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/planktonml/plankton/pipeline"
+)
 
 // ReaderMeta is what NVIDIA DALI calls a reader's metadata.
 type ReaderMeta struct {
@@ -14,13 +18,13 @@ type ReaderMeta struct {
 
 // ReaderMeta returns the metadata of a reader. The name may be left empty where
 // there is one reader. That of a reader which follows another is the other's.
-func (p *Pipeline) ReaderMeta(name string) (ReaderMeta, error) {
-	r, err := p.reader(name)
+func (d *Pipeline) ReaderMeta(name string) (ReaderMeta, error) {
+	r, err := d.reader(name)
 	if err != nil {
 		return ReaderMeta{}, err
 	}
-	if r.leader != nil {
-		r = r.leader
+	if leader := r.Leader(); leader != nil {
+		r = leader
 	}
 	m := ReaderMeta{
 		EpochSize: r.Len(), NumShards: r.NumShards, ShardID: r.ShardID,
@@ -37,22 +41,23 @@ func (p *Pipeline) ReaderMeta(name string) (ReaderMeta, error) {
 }
 
 // EpochSize returns ReaderMeta.EpochSizePadded of a reader.
-func (p *Pipeline) EpochSize(name string) (int64, error) {
-	m, err := p.ReaderMeta(name)
+func (d *Pipeline) EpochSize(name string) (int64, error) {
+	m, err := d.ReaderMeta(name)
 	return m.EpochSizePadded, err
 }
 
 // reader returns the reader of a name, or the only one.
-func (p *Pipeline) reader(name string) (*Reader, error) {
-	if name == "" && len(p.readers) == 1 {
-		return p.readers[0], nil
+func (d *Pipeline) reader(name string) (*pipeline.Reader, error) {
+	readers := d.p.Readers()
+	if name == "" && len(readers) == 1 {
+		return readers[0], nil
 	}
 	var names []string
-	for _, r := range p.readers {
+	for _, r := range readers {
 		if r.Name == name {
 			return r, nil
 		}
 		names = append(names, r.Name)
 	}
-	return nil, fmt.Errorf("pipeline: there is no reader %q; the pipeline has %q", name, names)
+	return nil, fmt.Errorf("dali: there is no reader %q; the pipeline has %q", name, names)
 }

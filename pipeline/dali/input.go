@@ -1,11 +1,11 @@
-package pipeline
+package dali
 
 import (
 	"fmt"
 	"iter"
 	"sync"
 
-	"github.com/planktonml/plankton/memstats"
+	"github.com/planktonml/plankton/pipeline"
 	"github.com/planktonml/plankton/pipeline/datum"
 )
 
@@ -17,32 +17,40 @@ type input struct {
 	batch   int // rows of a batch
 
 	mu    sync.Mutex
-	fed   int64  // batches in all
+	fed   int64  // batches since the run began, with those that it found
 	queue []*fed // fed and not read yet, the oldest first
 	spare []*fed
-	pool  memstats.Pool // what is in both
 }
 
 // fed is one batch.
-type fed struct{ rows [][]cell } // by row, by output
+type fed struct{ rows [][]datum.Tensor } // by row, by output
 
 // Input adds an input that Pipeline.FeedInput feeds and returns its values. A
-// pipeline with an input has no other reader, and is run by Run or ScheduleRun.
-func (g *Graph) Input(name string, outputs ...datum.Spec) []Value {
-	return g.ReadSequence(ReaderOptions{Name: name}, &input{name: name, outputs: outputs, batch: g.opt.BatchSize})
+// pipeline with an input has no other reader, and only a Pipeline of this package runs it:
+// an iterator is refused.
+func Input(g *pipeline.Graph, name string, outputs ...datum.Spec) []pipeline.Value {
+	return g.ReadSequence(pipeline.ReaderOptions{Name: name}, &input{name: name, outputs: outputs, batch: g.Options().BatchSize})
 }
 
-// Outputs implements Sequence.
+// Outputs implements datum.Sequence.
 func (in *input) Outputs() []datum.Spec { return in.outputs }
 
-// Meta implements Sequence.
+// Meta implements datum.Sequence.
 func (in *input) Meta() datum.Meta { return datum.Meta{} }
 
-// Describe implements Sequence.
+// Describe implements datum.Sequence.
 func (in *input) Describe(index int64) string { return fmt.Sprintf("%s[%d]", in.name, index) }
 
-// Samples implements Sequence: the rows that were fed, and errEnd for those that a
-// short batch lacks.
+// Admit implements pipeline.FedSequence.
+func (in *input) Admit(feed pipeline.Feed) error {
+	if f, ok := feed.(sequenceFeed); ok && f.in == in {
+		return nil
+	}
+	return fmt.Errorf("dali: input %q is fed run by run: use Run or ScheduleRun of package dali, not an iterator", in.name)
+}
+
+// Samples implements datum.Sequence: the rows that were fed, and datum.ErrNoSample for
+// those that a short batch lacks.
 func (in *input) Samples() iter.Seq2[func([]*datum.Tensor) error, error] {
 	return func(yield func(func([]*datum.Tensor) error, error) bool) {
 		for f := in.pop(); f != nil; f = in.pop() {
@@ -51,7 +59,7 @@ func (in *input) Samples() iter.Seq2[func([]*datum.Tensor) error, error] {
 				if row < len(f.rows) {
 					ok = yield(func(out []*datum.Tensor) error { return copyTensors(out, f.rows[row]) }, nil)
 				} else {
-					ok = yield(nil, errEnd)
+					ok = yield(nil, datum.ErrNoSample)
 				}
 				if !ok {
 					return
@@ -64,9 +72,9 @@ func (in *input) Samples() iter.Seq2[func([]*datum.Tensor) error, error] {
 	}
 }
 
-func copyTensors(to []*datum.Tensor, from []cell) error {
+func copyTensors(to []*datum.Tensor, from []datum.Tensor) error {
 	for i := range to {
-		if err := to[i].CopyFrom(&from[i].Tensor); err != nil {
+		if err := to[i].CopyFrom(&from[i]); err != nil {
 			return err
 		}
 	}
@@ -85,7 +93,15 @@ func (in *input) pop() *fed {
 	return f
 }
 
-// fedBatches returns how many batches were fed in all.
+// begin makes the batches that wait the first ones of a run. What a run before has read is
+// gone.
+func (in *input) begin() {
+	in.mu.Lock()
+	in.fed = int64(len(in.queue))
+	in.mu.Unlock()
+}
+
+// fedBatches returns how many batches were fed for the run.
 func (in *input) fedBatches() int64 {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -94,13 +110,7 @@ func (in *input) fedBatches() int64 {
 
 // hungry is the error of a run without data.
 func (in *input) hungry() error {
-	return fmt.Errorf("pipeline: input %q has no batch for this run; call FeedInput first", in.name)
-}
-
-// input returns the pipeline's input, nil if it has none.
-func (p *Pipeline) input() *input {
-	in, _ := p.readers[0].Sequence.(*input)
-	return in
+	return fmt.Errorf("dali: input %q has no batch for this run; call FeedInput first", in.name)
 }
 
 // FeedInput gives an input the data for one more run: rows samples, at most
@@ -109,30 +119,30 @@ func (p *Pipeline) input() *input {
 // write is an error. The data lie
 // beside the pipeline's memory until they are read, at most one copy for each
 // run that is fed ahead.
-func (p *Pipeline) FeedInput(name string, rows int, fill func(row int, out []*datum.Tensor) error) error {
-	r, err := p.reader(name)
+func (d *Pipeline) FeedInput(name string, rows int, fill func(row int, out []*datum.Tensor) error) error {
+	r, err := d.reader(name)
 	if err != nil {
 		return err
 	}
 	in, ok := r.Sequence.(*input)
 	switch {
 	case !ok:
-		return fmt.Errorf("pipeline: reader %q has a source of its own; only what Graph.Input makes can be fed", r.Name)
+		return fmt.Errorf("dali: reader %q has a source of its own; only what dali.Input makes can be fed", r.Name)
 	case rows < 1 || rows > in.batch:
-		return fmt.Errorf("pipeline: %d rows for input %q; 1 … %d make a batch", rows, in.name, in.batch)
+		return fmt.Errorf("dali: %d rows for input %q; 1 … %d make a batch", rows, in.name, in.batch)
 	}
 	f := in.blank(rows)
 	out := make([]*datum.Tensor, len(in.outputs))
 	for row := range rows {
 		for i := range out {
-			out[i] = &f.rows[row][i].Tensor
+			out[i] = &f.rows[row][i]
 		}
 		datum.Begin(out)
 		if err := fill(row, out); err != nil {
-			return fmt.Errorf("pipeline: input %q, row %d: %w", in.name, row, err)
+			return fmt.Errorf("dali: input %q, row %d: %w", in.name, row, err)
 		}
 		if err := datum.Unwritten(out); err != nil {
-			return fmt.Errorf("pipeline: input %q, row %d: %w", in.name, row, err)
+			return fmt.Errorf("dali: input %q, row %d: %w", in.name, row, err)
 		}
 	}
 	in.mu.Lock()
@@ -151,9 +161,9 @@ func (in *input) blank(rows int) *fed {
 		f, in.spare = in.spare[n-1], in.spare[:n-1]
 	}
 	for len(f.rows) < rows {
-		row := make([]cell, len(in.outputs))
+		row := make([]datum.Tensor, len(in.outputs))
 		for i := range row {
-			row[i].init(&in.outputs[i], &in.pool)
+			row[i].Declare(&in.outputs[i])
 		}
 		f.rows = append(f.rows, row)
 	}

@@ -1,10 +1,11 @@
-package pipeline_test
+package dali_test
 
 import (
 	"context"
 	"fmt"
 
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/dali"
 	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/pipeline/readers"
 )
@@ -18,9 +19,10 @@ func ExamplePipeline_Run() {
 		fmt.Println(err)
 		return
 	}
-	defer p.Close()
+	d := dali.New(p)
+	defer d.Close()
 	for range 3 {
-		b, err := p.Run(context.Background())
+		b, err := d.Run(context.Background())
 		if err != nil {
 			fmt.Println(err)
 			return
@@ -36,33 +38,34 @@ func ExamplePipeline_Run() {
 // The program's own data go in by FeedInput, run by run.
 func ExamplePipeline_FeedInput() {
 	p, err := pipeline.New(pipeline.Options{BatchSize: 2}, func(g *pipeline.Graph) {
-		g.Output("x", g.Input("in", datum.Spec{DType: datum.Float32, Shape: []int{3}})[0])
+		g.Output("x", dali.Input(g, "in", datum.Spec{DType: datum.Float32, Shape: []int{3}})[0])
 	})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	defer p.Close()
+	d := dali.New(p)
+	defer d.Close()
 	ctx := context.Background()
-	err = p.FeedInput("in", 2, func(row int, out []*datum.Tensor) error {
+	err = d.FeedInput("in", 2, func(row int, out []*datum.Tensor) error {
 		_, err := out[0].Resize(3)
 		copy(out[0].Float32s(), []float32{float32(row), 0.5, 1})
 		return err
 	})
 	if err == nil {
-		err = p.ScheduleRun(ctx)
+		err = d.ScheduleRun(ctx)
 	}
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	b, err := p.ShareOutputs(ctx)
+	b, err := d.ShareOutputs(ctx)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	fmt.Println(b.Float32s("x"))
-	fmt.Println(p.ReleaseOutputs(), p.Empty())
+	fmt.Println(d.ReleaseOutputs(), d.Empty())
 	// Output:
 	// [0 0.5 1 1 0.5 1]
 	// <nil> true
