@@ -21,8 +21,8 @@ type Rows struct {
 	N     int // rows of an iteration; at least 1
 	Grain int // rows that a worker takes at a time; 0 means 1
 
-	// Row makes one row. It is called from worker goroutines, each row once, and
-	// must not panic.
+	// Row makes one row. It is called from worker goroutines, each row once,
+	// and anew after RowPool.Again. It must not panic.
 	Row func(worker int, c *Call, row int)
 
 	// Ran is called by a worker after the last of the rows that it took at a time,

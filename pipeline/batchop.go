@@ -41,7 +41,7 @@ type BatchKernel interface {
 	// all rows; rows that are not valid are zero and may be left out. A valid row of
 	// 16 bytes or more that an operator on the host leaves as it was, or an output of
 	// shorter rows that it does not write at all, ends the run with a
-	// *NotWrittenError. The context is that of the operator's stream, nil for one on
+	// *datum.NotWrittenError. The context is that of the operator's stream, nil for one on
 	// the host. An output in the memory of a device must be zero in rows that are not
 	// valid: nobody else can clear them.
 	Run(c *streams.Context, in, out []BatchTensor) error

@@ -33,7 +33,7 @@ func putMarks(out []BatchTensor) {
 	}
 }
 
-// unmarked returns a *NotWrittenError if the mark is left in a row, or, where rows are too
+// unmarked returns a *datum.NotWrittenError if the mark is left in a row, or, where rows are too
 // short for it, in all of them.
 func unmarked(out []BatchTensor) error {
 	for i := range out {

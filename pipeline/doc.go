@@ -9,7 +9,7 @@
 //		g.Output("label", label) // int32 64
 //	})
 //
-// The function describes the pipeline: readers (package readers, or a Source of
+// The function describes the pipeline: readers (package readers, or a datum.Source of
 // one's own; Graph.Mix draws from several), operators (package ops, or Graph.Add),
 // and outputs. Types, layouts and shapes are checked by New, whose error names the
 // operator at fault. A Pipeline is then given to a loader (package iterator), which

@@ -36,7 +36,7 @@ func (e *BuildError) Unwrap() error { return e.Err }
 // SampleError is a sample that could not be made.
 type SampleError struct {
 	Source string // where the sample comes from: a path, or "reader[index]"
-	Index  int64  // its index in the reader's data set, as Sample.Index
+	Index  int64  // its index in the reader's data set, as datum.Sample.Index
 	Op     string // the operator that failed
 	Ended  bool   // it ended the run, under the policy Fail; Error then says how to go on without it
 	Err    error

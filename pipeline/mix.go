@@ -32,7 +32,7 @@ type Mix struct {
 // Operators draw other random numbers for a sample whenever it comes again.
 //
 // Batch.IDs counts through the sources, one after the other, and Reader.Locate finds the
-// source; Sample.Index counts through the sources without their Splits; Sample.Epoch is
+// source; datum.Sample.Index counts through the sources without their Splits; datum.Sample.Epoch is
 // the source's. O is for the mix; a source has a Name and a Split of its own and no other
 // option. StickToShard is not possible, nor is Split for the mix as a whole.
 //
@@ -217,13 +217,13 @@ func (m *mixSource) Describe(index int64) string {
 	return m.sources[i].Describe(index)
 }
 
-// Prefetch implements Prefetcher.
+// Prefetch implements datum.Prefetcher.
 func (m *mixSource) Prefetch(ctx context.Context, index int64) bool {
 	i, index := m.at(index)
 	return m.prefetchers[i] != nil && m.prefetchers[i].Prefetch(ctx, index)
 }
 
-// ReadAhead implements Prefetcher.
+// ReadAhead implements datum.Prefetcher.
 func (m *mixSource) ReadAhead() int {
 	ahead := 0
 	for _, p := range m.prefetchers {
@@ -234,7 +234,7 @@ func (m *mixSource) ReadAhead() int {
 	return ahead
 }
 
-// Touch implements Toucher.
+// Touch implements datum.Toucher.
 func (m *mixSource) Touch(index int64) {
 	if i, index := m.at(index); m.touchers[i] != nil {
 		m.touchers[i].Touch(index)

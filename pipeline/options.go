@@ -58,10 +58,10 @@ type Options struct {
 
 	// SampleTimeout bounds the time in which workers make one sample; 0, the default,
 	// is no bound. A sample that takes longer fails with a *TimeoutError in its
-	// *SampleError, under OnError. Its context ends at once (Sample.Context, and that of
-	// Source.Read); an operator or reader that does not look at it is not interrupted,
+	// *SampleError, under OnError. Its context ends at once (datum.Sample.Context, and that of
+	// datum.Source.Read); an operator or reader that does not look at it is not interrupted,
 	// and the sample fails when it returns. What a sample waits for memory, for its turn
-	// in a Sequence and between tries (RetryFor) does not count. Which samples fail
+	// in a datum.Sequence and between tries (RetryFor) does not count. Which samples fail
 	// depends on the machine and its load: with Skip or Replace batches are no longer a
 	// function of the definition, the seed and the data alone.
 	SampleTimeout time.Duration

@@ -21,7 +21,7 @@ type ReaderOptions struct {
 	// Follow names a reader that was added before, such as "pictures": row for row this
 	// one reads what belongs to the other's sample, so that two stores make one, such as
 	// pictures and their masks. What belongs to a sample is what has its index in a data
-	// set of the same length (Sample.Index); it is an error if the lengths differ. Shards,
+	// set of the same length (datum.Sample.Index); it is an error if the lengths differ. Shards,
 	// padding, order and Split are those of the other reader, and stay empty here.
 	Follow string
 }
@@ -89,7 +89,7 @@ func (o *ReaderOptions) validate() error {
 }
 
 // Read adds a reader of src to the pipeline and returns its outputs. Packages
-// with readers wrap it; call it with a Source of your own.
+// with readers wrap it; call it with a datum.Source of your own.
 func (g *Graph) Read(o ReaderOptions, src datum.Source) []Value {
 	outputs := src.Outputs()
 	if src.Len() < 1 {

@@ -20,7 +20,7 @@ import (
 // readers with one Fold each make a cross-validation.
 //
 // A part is a data set of its own: it has its own length, Batch.IDs numbers its samples
-// from 0, and it is shuffled and cut into shards like a whole one. Sample.Index is the
+// from 0, and it is shuffled and cut into shards like a whole one. datum.Sample.Index is the
 // index in the whole, and so are the classes those of the whole. The parts of a data set have fingerprints of their own, so a stored
 // state is not taken up with another part.
 type Split struct {
@@ -108,12 +108,12 @@ func (p *splitSource) Read(ctx context.Context, index int64, out []*datum.Tensor
 
 func (p *splitSource) Describe(index int64) string { return p.Source.Describe(p.whole(index)) }
 
-// Prefetch implements Prefetcher.
+// Prefetch implements datum.Prefetcher.
 func (p *splitSource) Prefetch(ctx context.Context, index int64) bool {
 	return p.prefetcher.Prefetch(ctx, p.whole(index))
 }
 
-// ReadAhead implements Prefetcher.
+// ReadAhead implements datum.Prefetcher.
 func (p *splitSource) ReadAhead() int {
 	if p.prefetcher == nil {
 		return 0
@@ -121,7 +121,7 @@ func (p *splitSource) ReadAhead() int {
 	return p.prefetcher.ReadAhead()
 }
 
-// Touch implements Toucher.
+// Touch implements datum.Toucher.
 func (p *splitSource) Touch(index int64) {
 	if p.toucher != nil {
 		p.toucher.Touch(p.whole(index))
@@ -129,7 +129,7 @@ func (p *splitSource) Touch(index int64) {
 }
 
 // WholeIndex returns the index that a sample of the reader, as Batch.IDs has it, has in
-// the data set as a whole, of which a Split shows a part: that of Sample.Index. Without a
+// the data set as a whole, of which a Split shows a part: that of datum.Sample.Index. Without a
 // Split they are the same. The whole of a mix are its sources, one after the other,
 // without their Splits.
 func (r *Reader) WholeIndex(id int64) int64 { return wholeIndex(r.Source, id) }

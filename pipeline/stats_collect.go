@@ -9,7 +9,7 @@ import (
 )
 
 // Stats returns what the latest run has done so far, whether an iterator or the
-// program runs the pipeline; the zero Stats before the first. It may be called from
+// program runs the pipeline; the zero stats.Run before the first. It may be called from
 // any goroutine, also after Close.
 func (p *Pipeline) Stats() stats.Run {
 	if g := p.latest.Load(); g != nil {

@@ -1,8 +1,9 @@
-// Command plankton plans epochs and streams, runs operators on explicit data
-// and measures input pipelines. Every subcommand prints JSON with --json.
+// Command plankton looks at folders of pictures, measures and traces input pipelines,
+// plans epochs and streams, and runs operators on explicit data. Every subcommand prints
+// JSON with --json.
 //
-// Exit status: 0 on success, 1 when the work failed, 2 on bad usage. Errors
-// are one line on standard error.
+// Exit status: 0 on success, 1 when the work failed or inspect found bad files, 2 on bad
+// usage. Errors are one line on standard error.
 package main
 
 import (

@@ -11,8 +11,8 @@ import (
 // sample is in, or restarts.
 type Random struct{ instance uint64 }
 
-// NewRandom returns the source of a number. Graph.NewRandom gives one of its own to
-// every operator.
+// NewRandom returns the source with the number instance. In a pipeline the method NewRandom
+// of pipeline.Graph gives each operator a source of its own.
 func NewRandom(instance uint64) Random { return Random{instance} }
 
 // At returns the numbers for the sample of c.

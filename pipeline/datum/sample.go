@@ -37,15 +37,15 @@ func (c *Sample) Within(n uint64) Sample {
 // Context ends when the work is no longer wanted; long kernels look at it.
 func (c *Sample) Context() context.Context { return c.ctx }
 
-// Epoch returns the number of the epoch, from 0; in a Graph.Mix that of the
-// sample's source.
+// Epoch returns the number of the epoch, from 0; in a mix of sources (pipeline.Graph.Mix)
+// the epoch of the sample's source.
 func (c *Sample) Epoch() int64 { return c.epoch }
 
-// Index returns the sample's index in the data set of the first reader, as a whole: with
-// a Split it is that in the data set that the Split shows a part of, not in the part, so
-// that what a program keeps for every sample can be looked up by it. Batch.IDs counts in
-// the part; Reader.WholeIndex leads from there to here. In a Graph.Mix the whole are all
-// sources, one after the other.
+// Index returns the sample's index in the whole data set of the pipeline's first reader, so
+// that a program can look up by it what it keeps for every sample. Where a pipeline.Split
+// shows a part of the data set, Index still counts in the whole, and pipeline.Batch.IDs
+// counts in the part; pipeline.Reader.WholeIndex turns such an id into an index. In a mix of
+// sources (pipeline.Graph.Mix) the whole are all sources, one after the other.
 func (c *Sample) Index() int64 {
 	if c.host == nil {
 		return c.id

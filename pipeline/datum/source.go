@@ -66,8 +66,8 @@ type Named interface {
 //
 // While workers make batches, goroutines beside them call Prefetch for what the
 // workers are about to read: for every valid row at most once, roughly in the
-// order of the rows. Where samples turn out to be at hand already, they look at one in 32
-// until one is not.
+// order of the rows. Where samples turn out to be at hand already, these goroutines ask for
+// one sample in 32, until one was not at hand.
 type Prefetcher interface {
 	Source
 	// Prefetch begins to fetch a sample and reports whether there was need for it.
@@ -76,9 +76,9 @@ type Prefetcher interface {
 	// a panic fails the sample that it was called for, unless that has been read by then.
 	Prefetch(ctx context.Context, index int64) (fetched bool)
 	// ReadAhead returns how many samples ahead of the workers Prefetch is to be
-	// called, as far as they belong to batches that are being made: at most
-	// PrefetchDepth + 1 of them. One goroutine is there for every 32. Below 1 there
-	// is none.
+	// called, as far as these samples belong to batches that are being made: at most
+	// pipeline.Options.PrefetchDepth + 1 batches. There is one goroutine for every 32
+	// samples; below 1 there is none.
 	ReadAhead() int
 }
 

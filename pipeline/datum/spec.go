@@ -27,7 +27,7 @@ func (s Spec) Dense() bool {
 	return s.DType.valid()
 }
 
-// countable reports whether an int holds the bytes of a sample, where they are known.
+// Countable reports whether an int holds the bytes of a sample, where they are known.
 func (s Spec) Countable() bool {
 	if !s.Dense() {
 		return true

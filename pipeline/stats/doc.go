@@ -4,5 +4,5 @@
 // the number of workers and the prefetch depth by them.
 //
 // The figures are plain values. Nothing in this package runs, waits or locks; package
-// pipeline counts.
+// pipeline counts. Options and Autotune are those of package pipeline.
 package stats

@@ -33,7 +33,7 @@ type Events struct {
 	WorkerWaited func(WaitEvent)
 
 	// Warned is called for a row that was made although an operator warned of its
-	// sample, see Sample.Warn.
+	// sample, see datum.Sample.Warn.
 	Warned func(WarningEvent)
 
 	// Tuned is called when Autotune changes something.

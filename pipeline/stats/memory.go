@@ -8,8 +8,7 @@ import (
 	"github.com/planktonml/plankton/memstats"
 )
 
-// Memory says, per operator and output, how much memory samples
-// needed.
+// Memory says, per operator and output, how much memory samples needed.
 type Memory []OperatorMemory
 
 // OperatorMemory is the memory of one operator or reader, in bytes, with an entry
@@ -26,7 +25,7 @@ type OperatorMemory struct {
 	MaxReserved []int64 `json:"max_reserved_memory_size"` // what the largest buffer held so far
 
 	Kind      []memstats.Kind `json:"memory_kind"`            // of the memory: page-locked or of the device where operators for whole batches ask for it
-	Beside    int64           `json:"beside_memory_size"`     // what kernels hold beside, such as decoders: Sample.Reserve
+	Beside    int64           `json:"beside_memory_size"`     // what kernels hold beside, such as decoders: datum.Sample.Reserve
 	MaxBeside int64           `json:"max_beside_memory_size"` // the most of one worker so far
 
 	Presizable []bool `json:"-"` // by output: its buffer follows a hint

@@ -18,7 +18,7 @@ type Run struct {
 	Elapsed    time.Duration  `json:"elapsed_ns"`
 	CPU        time.Duration  `json:"cpu_ns"` // of the whole process meanwhile; 0 where the system does not tell
 	Processors int            `json:"processors"`
-	Operators  []Operator     `json:"operators"` // in the order of Pipeline.Operators
+	Operators  []Operator     `json:"operators"` // in the order of pipeline.Pipeline.Operators
 	Workers    Workers        `json:"workers"`
 	Queue      Queue          `json:"queue"`
 	Consumer   Consumer       `json:"consumer"`

@@ -107,5 +107,6 @@ func (t *Tuner) try(s Run, kind change) bool {
 	return true
 }
 
-// MinBatches is the fewest batches that a tuner, or a verdict on an interval, judges by.
+// MinBatches is the fewest batches of an interval that a tuner judges by. Run.Verdict needs
+// one less.
 const MinBatches = 4

@@ -10,7 +10,7 @@ import (
 // A Warning is what an operator said of a sample that it made all the same, such as
 // a decoder that kept a damaged picture.
 type Warning struct {
-	Source string `json:"source"` // where the sample comes from, as in SampleError
+	Source string `json:"source"` // where the sample comes from, as in pipeline.SampleError
 	Index  int64  `json:"index"`  // in the first reader's source
 	Op     string `json:"op"`
 	Text   string `json:"text"`
