@@ -84,7 +84,7 @@ func TestDamagedFiles(t *testing.T) {
 			require.Equal(t, 3, rows)
 			w := p.Stats().Warnings
 			require.NoError(t, l.Close())
-			require.EqualValues(t, 1, w.Count)
+			require.Contains(t, []int64{1, 2}, w.Count, "one in the epoch, and one in what is made ahead of the next")
 			require.Equal(t, "readers.Slices[1]", w.First[0].Source)
 			require.Contains(t, w.First[0].Text, "a damaged picture was kept: jpeg: byte ")
 		}
