@@ -141,9 +141,11 @@ func (r *hostRegion) rowWork() *executor.Rows {
 	return w
 }
 
-// started is called when the workers have been started, once.
+// started is called when the workers of a run have been started. It returns why they
+// cannot be used.
 func (r *hostRegion) started() error {
-	if !r.running.CompareAndSwap(false, true) || r.pins == nil {
+	r.running.Store(true)
+	if r.pins == nil {
 		return nil
 	}
 	return r.pins.wait()
