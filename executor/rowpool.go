@@ -139,7 +139,7 @@ func (e *RowPool) arm(c *Call) bool {
 	return true
 }
 
-// forget takes off a call that is done.
+// forget takes a call that is done out of its slot.
 func (e *RowPool) forget(c *Call) {
 	e.mu.Lock()
 	e.slot(c.armed - 1).call = nil
