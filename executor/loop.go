@@ -114,6 +114,7 @@ func (x *Executor) Loop(ctx context.Context, o LoopOptions) (*Loop, error) {
 		st.over(o.Rendezvous == nil)
 		l.endRows()
 		st.close()
+		l.leaveRows()
 		return nil, err
 	}
 	if x.rows != nil {
@@ -226,7 +227,9 @@ func (l *Loop) Close() {
 	l.mu.Unlock()
 	st, x := l.st, l.st.x
 	l.run.end(ErrClosed)
-	l.endRows()
+	if !closed { // else another loop may have the rows by now
+		l.endRows()
+	}
 	x.mu.Lock()
 	for st.inflight.Load() > 0 {
 		st.moved.Wait()
@@ -243,6 +246,7 @@ func (l *Loop) Close() {
 	l.mu.Unlock()
 	st.over(true)
 	st.close()
+	l.leaveRows()
 	x.mu.Lock()
 	delete(x.active, st)
 	x.inactive.Broadcast()
@@ -253,6 +257,13 @@ func (l *Loop) Close() {
 func (l *Loop) endRows() {
 	if rows := l.st.x.rows; rows != nil {
 		rows.end(ErrClosed)
+	}
+}
+
+// leaveRows lets another loop have the rows.
+func (l *Loop) leaveRows() {
+	if rows := l.st.x.rows; rows != nil {
+		rows.leave()
 	}
 }
 

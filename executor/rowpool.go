@@ -40,7 +40,8 @@ type RowPool struct {
 	started bool
 	closed  bool
 	parked  bool
-	open    bool  // a loop may arm
+	owned   bool  // a loop has the rows
+	open    bool  // the loop may arm
 	armed   int64 // iterations armed so far
 
 	again  []Taken      // rows to be made once more, no particular order
@@ -71,14 +72,14 @@ func newRowPool(x *Executor, cfg *Rows) *RowPool {
 	return e
 }
 
-// begin readies the pool for a loop.
+// begin gives the pool to a loop, which has it until leave.
 func (e *RowPool) begin(slots int) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.open {
+	if e.owned {
 		return errOneLoop
 	}
-	e.open, e.armed, e.again = true, 0, e.again[:0]
+	e.owned, e.open, e.armed, e.again = true, true, 0, e.again[:0]
 	e.agains.Store(0)
 	e.next.Store(0)
 	e.limit.Store(0)
@@ -98,10 +99,6 @@ func (e *RowPool) end(err error) {
 	for e.ending > 0 {
 		e.quiet.Wait()
 	}
-	if !e.open {
-		e.mu.Unlock()
-		return
-	}
 	e.open = false
 	var calls []*Call
 	for i := range e.slots {
@@ -113,6 +110,14 @@ func (e *RowPool) end(err error) {
 	for _, c := range calls {
 		c.Done(err)
 	}
+}
+
+// leave lets another loop have the pool. Kernels of the loop that leaves are done: one
+// that came later would arm its call among those of the other loop.
+func (e *RowPool) leave() {
+	e.mu.Lock()
+	e.owned = false
+	e.mu.Unlock()
 }
 
 // arm lets the rows of a call be made. Calls come in the order of their iterations.
@@ -134,7 +139,7 @@ func (e *RowPool) arm(c *Call) bool {
 	return true
 }
 
-// forget takes off a call that is done.
+// forget takes a call that is done out of its slot.
 func (e *RowPool) forget(c *Call) {
 	e.mu.Lock()
 	e.slot(c.armed - 1).call = nil

@@ -43,7 +43,7 @@ type Rows struct {
 	Start func(worker int) (end func())
 
 	// Waited is called by a worker that had to wait for rows, or was parked, with the
-	// time at which it began to. It may be nil.
+	// time at which the wait began. It may be nil.
 	Waited func(worker int, since time.Time)
 }
 

@@ -434,3 +434,53 @@ func TestRowStateFillsCacheLines(t *testing.T) {
 	require.Zero(t, unsafe.Sizeof(hand{})%64)
 	require.Zero(t, unsafe.Sizeof(rowSlot{})%64)
 }
+
+// A loop that is being closed has the rows of the program until nothing of it is at
+// work: a kernel that comes late must not arm its call among those of another loop.
+func TestALoopHasTheRowsUntilItsKernelsAreDone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var once sync.Once
+		late, goOn := make(chan struct{}), make(chan struct{})
+		rows := Rows{N: 1, Row: func(int, *Call, int) {}, Finish: func(c *Call) { c.Done(nil) }}
+		g := NewGraph()
+		g.Output("out", g.Add("rows", Op{Outputs: 1, Async: true, Order: InOrder, Rows: &rows, Run: func(_ context.Context, c *Call) error {
+			c.Set(0, Int(c.Root()))
+			if c.Root() == 1 {
+				once.Do(func() { close(late) })
+				<-goOn
+			}
+			if !c.Arm() {
+				return ErrClosed
+			}
+			return nil
+		}}).Out(0))
+		prog, err := Compile(g, CompileOptions{})
+		require.NoError(t, err)
+		x, err := New(prog, Options{Workers: 1})
+		require.NoError(t, err)
+		one, err := x.Loop(t.Context(), LoopOptions{Slots: 2, Limit: 1})
+		require.NoError(t, err)
+		go one.Limit(2) // runs the kernel of iteration 1
+		<-late
+		go one.Close()
+		synctest.Wait()
+		_, err = x.Loop(t.Context(), LoopOptions{Slots: 2, Limit: 1})
+		require.ErrorIs(t, err, errOneLoop)
+		close(goOn)
+		one.Close()
+		synctest.Wait()
+		other, err := x.Loop(t.Context(), LoopOptions{Slots: 2, Limit: 1})
+		require.NoError(t, err)
+		r, err := other.Next(t.Context())
+		require.NoError(t, err)
+		require.Zero(t, r.Output(0).Int())
+		r.Release()
+		one.Close() // a second time: it must not touch the rows of the other loop
+		other.Limit(2)
+		r, err = other.Next(t.Context())
+		require.NoError(t, err)
+		r.Release()
+		other.Close()
+		require.NoError(t, x.Close())
+	})
+}

@@ -24,9 +24,9 @@ var ErrUnfinished = errors.New("iterator: the epoch is not finished")
 //
 // Each pair is a batch with a nil error, or a nil batch with the error that
 // ended the loop; nothing follows an error. A loop that does not take the error, such
-// as "for range", runs its body once more, without a batch; Loader.Err tells then. A batch goes back to the pipeline
-// when the loop's body ends, also by break, return or panic; a defer in the body
-// runs later than that. After the last batch the workers go on with the next
+// as "for range", runs its body once more, without a batch; Loader.Err tells then. A
+// batch goes back to the pipeline when the loop's body ends, also by break, return or
+// panic; a defer in the body runs later than that. After the last batch the workers go on with the next
 // epoch; after a break, a panic or an error they finish the sample in hand and
 // rest. A ctx that ends stops the loop with its cause, and the batches made
 // ahead are made again by the next call; a sequence begins its epoch anew.

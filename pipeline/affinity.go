@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 
 	"github.com/planktonml/plankton/internal/affinity"
 )
@@ -69,6 +70,8 @@ func maskFromEnv(lookup func(string) (string, bool)) ([]int, error) {
 type pinner struct {
 	cpus    [][]int    // by worker
 	results chan error // of the workers' first attempts
+	all     sync.Once  // has gathered them
+	err     error      // the first of them that is one
 }
 
 func newPinner(cpus [][]int) *pinner {
@@ -85,12 +88,15 @@ func (p *pinner) pin(worker int) (unpin func()) {
 	return unpin
 }
 
-// wait returns the first error once all workers have begun.
-func (p *pinner) wait() (err error) {
-	for range p.cpus {
-		if e := <-p.results; err == nil && e != nil {
-			err = fmt.Errorf("pipeline: SetAffinity: %w", e)
+// wait returns the first error once all workers have begun. It is the same from then on,
+// since a worker is pinned once.
+func (p *pinner) wait() error {
+	p.all.Do(func() {
+		for range p.cpus {
+			if err := <-p.results; p.err == nil && err != nil {
+				p.err = fmt.Errorf("pipeline: SetAffinity: %w", err)
+			}
 		}
-	}
-	return err
+	})
+	return p.err
 }

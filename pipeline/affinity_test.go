@@ -182,3 +182,18 @@ func TestAMaskLongerThanTheWorkers(t *testing.T) {
 	})
 	require.ErrorContains(t, err, "1048576", "what a worker is to run on is")
 }
+
+// CPUs may be taken away after the pipeline was built. No call goes on without them then.
+func TestCPUsThatAreTakenAwayAfterTheBuild(t *testing.T) {
+	allowedCPUs(t)
+	ended := 0
+	p, _ := pinned(t, Options{Workers: 2}, func(g *Graph) Value {
+		return g.ReadSequence(ReaderOptions{}, count{n: 40, ended: &ended})[0]
+	})
+	p.cpus[1] = []int{1 << 20}
+	r := runner(t, p, 1<<40)
+	for range 2 {
+		_, err := r.Next(t.Context())
+		require.ErrorContains(t, err, "pipeline: SetAffinity: ")
+	}
+}

@@ -26,7 +26,7 @@ type slowDisk struct {
 	mu       sync.Mutex
 	comes    map[int64]time.Time // when a sample that was asked for is there
 	asked    []int64             // by Prefetch
-	blocking bool                // Prefetch waits for the end of its context
+	blocking atomic.Bool         // Prefetch waits for the end of its context
 	read     atomic.Int64        // samples that were begun to be read
 	farthest int64               // most samples that Prefetch was ahead of Read
 }
@@ -39,7 +39,7 @@ func (d *slowDisk) Prefetch(ctx context.Context, index int64) bool {
 	d.farthest = max(d.farthest, index-d.read.Load()+1)
 	d.request(index)
 	d.mu.Unlock()
-	if d.blocking {
+	if d.blocking.Load() {
 		<-ctx.Done()
 	}
 	return !d.warm
@@ -131,7 +131,8 @@ func TestReadAheadLeavesWarmSamplesAlone(t *testing.T) {
 // Between runs and while the workers are parked nothing is asked for.
 func TestReadAheadEndsWithTheRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := &slowDisk{numbers: numbers{n: 1 << 20}, ahead: 40, blocking: true}
+		d := &slowDisk{numbers: numbers{n: 1 << 20}, ahead: 40}
+		d.blocking.Store(true)
 		p := diskPipeline(t, Options{BatchSize: 8, Workers: 2}, d)
 		r, err := p.NewRunner(inOrder{1 << 20, 8})
 		require.NoError(t, err)
@@ -145,7 +146,7 @@ func TestReadAheadEndsWithTheRun(t *testing.T) {
 		}
 		r.Stop()
 		require.NoError(t, r.Reset(inOrder{1 << 20, 8}))
-		d.blocking = false
+		d.blocking.Store(false)
 		for range 10 {
 			next()
 		}
@@ -158,7 +159,7 @@ func TestReadAheadEndsWithTheRun(t *testing.T) {
 		next()
 		synctest.Wait()
 		require.Greater(t, len(d.asked), asked)
-		d.blocking = true
+		d.blocking.Store(true)
 		next()
 		require.NoError(t, r.Close())
 	})

@@ -213,16 +213,15 @@ func (r *Runner) resume(ctx context.Context) error {
 	r.taken, r.lookedTaken = 0, 0
 	r.region.watch.begin()
 	loop, err := r.exec.Loop(r.ctx, executor.LoopOptions{Slots: r.p.slots(), Limit: r.started()})
-	if err == nil {
-		if err = r.region.started(); err != nil {
-			loop.Close()
-		}
-	}
 	if err != nil {
 		r.cancel()
 		return err
 	}
 	r.loop = loop
+	if err := r.region.started(); err != nil {
+		r.end()
+		return err
+	}
 	return nil
 }
 
@@ -337,7 +336,8 @@ func (r *Runner) Bad() int64 { return r.counts.bad }
 func (r *Runner) CountAnew() { r.counts = sampleCounts{} }
 
 // Close stops and joins the workers, frees the memory and gives the pipeline
-// up. It waits for operators, readers and sequences that are at work. Batches that are still held end with it, as Batch says.
+// up. It waits for operators, readers and sequences that are at work. Batches that are
+// still held end with it, as Batch says.
 func (r *Runner) Close() error {
 	if r.closed {
 		return nil

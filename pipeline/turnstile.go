@@ -24,7 +24,8 @@ func newTurnstile(s datum.Sequence) *turnstile {
 }
 
 // take waits for the turn of a row and fills out with the next sample; datum.ErrNoSample
-// when there is none. The recorder gets to know how long it waited.
+// when there is none. The recorder gets to know how long it waited. The wait needs no
+// context: every row in front of this one comes here, also when the run is being ended.
 func (t *turnstile) take(row int64, out []*datum.Tensor, rec *recorder) error {
 	began := now()
 	t.mu.Lock()

@@ -88,16 +88,7 @@ func (w *worker) run(ctx context.Context, b *Batch, row int, plan [][]int64, seq
 		ctx = w.limit.begin(ctx)
 	}
 	w.sample = datum.NewSample(ctx, w, p.opt.Seed, epoch, id)
-	for i := range p.outputs {
-		o := &p.outputs[i]
-		t := &w.tensors[o.value]
-		if b.outs[i].alias == i && b.outs[i].dense != nil && !p.batchMade(i) {
-			t.Bind(b.outs[i].row(row))
-		}
-		if b.outs[i].alias == i && b.outs[i].ragged != nil {
-			w.choose(t, &b.outs[i])
-		}
-	}
+	w.bind(b, row)
 	w.at, w.retry.pause = 0, 0
 	defer func() {
 		if v := recover(); v != nil {
@@ -161,6 +152,22 @@ func (w *worker) run(ctx context.Context, b *Batch, row int, plan [][]int64, seq
 		w.use.note(w)
 	}
 	return err
+}
+
+// bind has the outputs of a sample made where they go to in the batch: dense ones in their
+// row, ragged ones in memory that fits.
+func (w *worker) bind(b *Batch, row int) {
+	p := w.p
+	for i := range p.outputs {
+		o := &p.outputs[i]
+		t := &w.tensors[o.value]
+		if b.outs[i].alias == i && b.outs[i].dense != nil && !p.batchMade(i) {
+			t.Bind(b.outs[i].row(row))
+		}
+		if b.outs[i].alias == i && b.outs[i].ragged != nil {
+			w.choose(t, &b.outs[i])
+		}
+	}
 }
 
 // after looks at a step that failed, or that may have taken too long. It reports

@@ -136,7 +136,8 @@ func (t *Tensor) memory(n int) ([]byte, error) {
 	return append(t.data[:0], make([]byte, n)...), nil
 }
 
-// Own makes the tensor's data its own if they are a reader's.
+// Own copies the data of a reader that has lent them (Lend) into the tensor's own memory;
+// data that were not lent stay where they are. The error is that of the Memory.
 func (t *Tensor) Own() error {
 	if !t.lent {
 		return nil
@@ -259,14 +260,16 @@ func (t *Tensor) CopyFrom(src *Tensor) error {
 	return nil
 }
 
-// Bind makes row the memory of t from now on, whose declared shape is dense: a row of
-// an array of samples.
+// Bind makes row, one row of an array of samples, the memory of t from now on. The shape
+// that was declared of t must be dense, and row must have its bytes. The row stays the
+// caller's; nil is no row.
 func (t *Tensor) Bind(row []byte) { t.row = row }
 
 // Row returns what Bind has bound, nil for nothing.
 func (t *Tensor) Row() []byte { return t.row }
 
-// Fill says that t's row holds its sample already. It reports false where t has none.
+// Fill says that the row of t (Bind) holds a sample already, which t shows from then on.
+// It reports false, and does nothing, where t has no row.
 func (t *Tensor) Fill() bool {
 	if t.row == nil {
 		return false
@@ -275,8 +278,8 @@ func (t *Tensor) Fill() bool {
 	return true
 }
 
-// Take makes t show what from shows, which shows nothing then. Whoever has given both
-// their memory moves that as well.
+// Take makes t show the sample of from, and from shows nothing afterwards. The Memory
+// (SetMemory) of both stays as it is: whoever provides it exchanges the bytes itself.
 func (t *Tensor) Take(from *Tensor) {
 	home := t.home
 	*t = *from
