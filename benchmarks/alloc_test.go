@@ -1,6 +1,7 @@
 package benchmarks
 
 import (
+	"archive/tar"
 	"bytes"
 	"fmt"
 	"image"
@@ -25,11 +26,11 @@ func TestWarmLoadersAllocateNothing(t *testing.T) {
 	for i := range 96 {
 		writePhoto(t, filepath.Join(dir, fmt.Sprintf("%d.jpeg", i)), 60+i%7, 50+i%5)
 	}
-	for _, name := range []string{"train", "eval", "cifar"} {
+	for _, of := range [][2]string{{"train", dir}, {"strong", dir}, {"eval", dir}, {"cifar", dir}, {"train", packed(t, dir)}} {
 		for _, exact := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s, exact RGB %t", name, exact), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s, %s, exact RGB %t", of[0], filepath.Base(of[1]), exact), func(t *testing.T) {
 				l := open(t, workload.Config{
-					Name: name, Data: dir, Size: 32, Options: pipeline.Options{BatchSize: batchSize, Workers: 1, ExactRGB: exact},
+					Name: of[0], Data: of[1], Size: 32, Options: pipeline.Options{BatchSize: batchSize, Workers: 1, ExactRGB: exact},
 				})
 				next, stop := iter.Pull2(l.Epochs(t.Context(), 1<<30))
 				defer stop()
@@ -45,6 +46,19 @@ func TestWarmLoadersAllocateNothing(t *testing.T) {
 			})
 		}
 	}
+}
+
+// packed returns a tar archive of the files of a folder.
+func packed(t *testing.T, dir string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "shard.tar")
+	f, err := os.Create(path)
+	require.NoError(t, err)
+	w := tar.NewWriter(f)
+	require.NoError(t, w.AddFS(os.DirFS(dir)))
+	require.NoError(t, w.Close())
+	require.NoError(t, f.Close())
+	return path
 }
 
 // writePhoto writes a picture with smooth colours.

@@ -1,6 +1,7 @@
 package benchmarks
 
 import (
+	"context"
 	"os"
 	"testing"
 
@@ -29,8 +30,9 @@ func data(b *testing.B, name string) string {
 func open(tb testing.TB, c workload.Config) *iterator.Loader {
 	tb.Helper()
 	c.World, c.Shuffle, c.Options.Seed = 1, true, 1
-	p, err := workload.New(c)
+	p, data, err := workload.New(context.Background(), c)
 	require.NoError(tb, err)
+	tb.Cleanup(func() { require.NoError(tb, data.Close()) })
 	return loaderOf(tb, p)
 }
 
@@ -69,6 +71,7 @@ func BenchmarkLoader(b *testing.B) {
 	}{
 		{"train", "train", "imagenet-sample", false},
 		{"train-exact-rgb", "train", "imagenet-sample", true},
+		{"strong", "strong", "imagenet-sample", false},
 		{"eval", "eval", "imagenet-sample", false},
 		{"decode", "decode", "imagenet-sample", false},
 		{"mnist", "mnist", "mnist", false},

@@ -119,7 +119,7 @@ func residentBytes(t *testing.T) int64 {
 	return resident * int64(os.Getpagesize())
 }
 
-func median(v []int64) int64 {
+func median[T int64 | float64](v []T) T {
 	v = slices.Sorted(slices.Values(v))
 	return v[len(v)/2]
 }

@@ -204,7 +204,7 @@ func BenchmarkStreams(b *testing.B) {
 	d := streams.NewHost()
 	defer d.Close()
 	op := Op{Backend: Device, Outputs: 1, HostOutputs: []int{0}, Run: identity}
-	benchRun(b, layers(10, 20, 3, op), 200, Options{Workers: 1, Device: d, StreamPolicy: streams.Optimal, StreamBudget: 3})
+	benchRun(b, layers(10, 20, 3, op), 200, Options{Workers: 1, Devices: []streams.Device{d}, StreamPolicy: streams.Optimal, StreamBudget: 3})
 }
 
 func BenchmarkLoop(b *testing.B) {

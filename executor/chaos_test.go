@@ -76,13 +76,13 @@ type drawnGraph struct {
 	program program
 	start   []int64
 	options Options
-	device  bool
+	devices int
 }
 
 // drawChaos draws a program whose kernels look for their run's fault.
 func (c *chaos) drawChaos(t *rapid.T) drawnGraph {
 	vars := rapid.IntRange(1, 3).Draw(t, "vars")
-	device := rapid.Bool().Draw(t, "device")
+	devices := rapid.SampledFrom([]int{0, 0, 0, 1, 2, 3}).Draw(t, "devices")
 	return drawnGraph{
 		program: drawProgram(t, vars, 4, func() Op {
 			var op Op
@@ -96,8 +96,14 @@ func (c *chaos) drawChaos(t *rapid.T) drawnGraph {
 			case kind <= 2:
 				op.Async = true
 				op.Run = c.async
-			case kind == 3 && device:
+			case kind == 3 && devices > 0:
 				op.Backend = Device
+				for d := range devices {
+					if d == devices-1 && op.Devices == nil || rapid.Bool().Draw(t, "on") {
+						op.Devices = append(op.Devices, d)
+					}
+				}
+				op.OutputDevices = op.Devices[:1]
 				op.Run = c.onStream
 			default:
 				op.Run = func(ctx context.Context, call *Call) error { return commit(due(ctx), call) }
@@ -109,9 +115,9 @@ func (c *chaos) drawChaos(t *rapid.T) drawnGraph {
 			Workers:      rapid.IntRange(1, 4).Draw(t, "workers"),
 			Concurrency:  Concurrency(rapid.IntRange(0, 2).Draw(t, "concurrency")),
 			StreamPolicy: streams.Policy(rapid.IntRange(0, 4).Draw(t, "policy")),
-			StreamBudget: rapid.IntRange(0, 2).Draw(t, "streams"),
+			StreamBudget: rapid.SampledFrom([]int{0, 3, 4}).Draw(t, "streams"),
 		},
-		device: device,
+		devices: devices,
 	}
 }
 
@@ -139,14 +145,18 @@ func (c *chaos) async(ctx context.Context, call *Call) error {
 	return nil
 }
 
-// onStream fails in the kernel or in its work. What its cell holds it holds
-// late, so the kernel leaves the output alone.
+// onStream fails in the kernel or in its work, on any of its devices or on all of them.
+// What its cell holds it holds late, so the kernel leaves the output alone.
 func (c *chaos) onStream(ctx context.Context, call *Call) error {
 	f := due(ctx)
 	if f == leavingEmpty || rand.IntN(2) == 0 {
 		return commit(f, call)
 	}
-	call.Issue(func(*streams.Context) error { return commit(f, nil) })
+	n := call.st.x.prog.devicesOf(call.item.id)
+	first := rand.IntN(n)
+	for i := first; i < n; i++ {
+		call.IssueOn(i, func(*streams.Context) error { return commit(f, nil) })
+	}
 	return nil
 }
 
@@ -159,8 +169,8 @@ func chaosCase(t *testing.T, seed int, total *tally) {
 	c := &chaos{t: t, tally: total}
 	drawn := rapid.Custom(c.drawChaos).Example(seed)
 	host := streams.NewHost()
-	if drawn.device {
-		drawn.options.Device = host
+	for range drawn.devices {
+		drawn.options.Devices = append(drawn.options.Devices, streams.NewHost())
 	}
 	mem := new(countingAllocator)
 	drawn.options.Allocator = mem
@@ -191,7 +201,9 @@ func chaosCase(t *testing.T, seed int, total *tally) {
 	}
 	require.Equal(t, ErrClosed, c.x.Run(context.Background(), Args{In: c.in}), "after Close")
 	c.kernels.Wait()
-	require.NoError(t, host.Close())
+	for _, d := range append(drawn.options.Devices, host) {
+		require.NoError(t, d.Close())
+	}
 	require.Zero(t, mem.live.Load(), "seed %d: buffers left behind", seed)
 }
 

@@ -71,6 +71,7 @@ func (c *compiler) addItems(o CompileOptions) error {
 			c.consumers[in] = append(c.consumers[in], use{n, k})
 		}
 	}
+	attrs := inferAttrs(len(c.pos), c.order, o.ForceDeviceCompatible)
 	for i, n := range c.order {
 		it := &p.items[i]
 		fr := &p.frames[c.frameOf[n.id]]
@@ -80,6 +81,7 @@ func (c *compiler) addItems(o CompileOptions) error {
 		}
 		p.names = append(p.names, n.name)
 		p.cmds = append(p.cmds, n.op.Command)
+		p.place(i, n)
 		waits := c.addOrder(n, it, c.describe(n, it, fr))
 		if waits > maxPending || len(n.in) > maxPending {
 			return &GraphError{Node: n.name, Reason: fmt.Sprintf("waits for %d edges, expected at most %d: join them in several steps", waits, maxPending)}
@@ -97,7 +99,7 @@ func (c *compiler) addItems(o CompileOptions) error {
 		}
 		p.async = p.async || it.flags&(nodeAsync|nodeStream) != 0
 		p.expensive = p.expensive || it.mayBeShared()
-		p.attrs = append(p.attrs, inferAttrs(n, c.consumers, o.ForceDeviceCompatible)...)
+		p.attrs = append(p.attrs, attrs[n.id]...)
 		if fr.slots > math.MaxInt32 || len(p.attrs) > math.MaxInt32 {
 			return &GraphError{Reason: "the graph has more than 2³¹ inputs or outputs"}
 		}
@@ -121,13 +123,16 @@ func (c *compiler) describe(n *Node, it *nodeItem, fr *frameInfo) (waits int) {
 		if n.op.Expensive {
 			it.flags |= nodeExpensive
 		}
-		if n.op.Ungated {
-			it.flags |= nodeUngated
+		if n.op.Unlimited {
+			it.flags |= nodeUnlimited
 		}
 		if !n.onStream() {
 			break
 		}
 		it.flags |= nodeStream
+		if len(n.op.Devices) > 1 {
+			it.flags |= nodeSeveral
+		}
 		// What it waits for on other streams needs a slot, too: the value there
 		// says when.
 		for _, a := range n.after {

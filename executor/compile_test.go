@@ -164,18 +164,84 @@ func TestAttrs(t *testing.T) {
 			if force && attr&OnHost != 0 {
 				attr |= DeviceCompatible
 			}
-			got, ok := p.Attr(node, 0)
-			require.True(t, ok)
-			require.Equal(t, attr, got, node)
+			require.Equal(t, attr, p.Attr(node, 0), node)
 		}
-		got, _ := p.Attr("down", 1)
-		require.Equal(t, OnHost|DeviceCompatible, got)
-		_, ok := p.Attr("down", 2)
-		require.False(t, ok)
+		require.Equal(t, OnHost|DeviceCompatible, p.Attr("down", 1))
+		require.PanicsWithValue(t, `executor: there is no output 2 of node "down"; it has 2, counted from 0`, func() { p.Attr("down", 2) })
 		require.NoError(t, p.Close())
 	}
 	require.Equal(t, "host|device-compatible|network-compatible", (OnHost | DeviceCompatible | NetworkCompatible).String())
-	require.Equal(t, "device", Attr(0).String())
+	require.Equal(t, "device 0", Attr(0).String())
+}
+
+// What a device asks of a value it asks of the node that made the value, through whatever
+// hands the value on.
+func TestAttrsThroughControlFlow(t *testing.T) {
+	node := func(g *Graph, name string, b Backend, in ...Output) Output {
+		return g.Add(name, Op{Run: nothing, Outputs: 1, Backend: b}, in...).Out(0)
+	}
+	for name, reads := range map[string]func(g *Graph, x Output){
+		"identity": func(g *Graph, x Output) { node(g, "up", Mixed, g.Identity("", g.Identity("", x))) },
+		"send":     func(g *Graph, x Output) { g.Send("s", "s", Peer{Name: "gpu", Backend: Device}, g.Identity("", x)) },
+		"if": func(g *Graph, x Output) {
+			g.If("", g.Const("", Bool(true)), func() []Output { return []Output{node(g, "up", Mixed, x)} },
+				func() []Output { return []Output{node(g, "other", Host)} })
+		},
+		"behind if": func(g *Graph, x Output) {
+			y := g.If("", g.Const("", Bool(true)), func() []Output { return []Output{g.Identity("", x)} },
+				func() []Output { return []Output{node(g, "other", Host)} })
+			node(g, "up", Device, y[0])
+		},
+		"case": func(g *Graph, x Output) {
+			y := g.Case("", g.Const("", Int(0)), []Output{x}, func(args []Output) []Output { return args })
+			node(g, "up", Mixed, y[0])
+		},
+		"variable of a loop": func(g *Graph, x Output) {
+			g.While(LoopSpec{}, []Output{g.Const("", Int(0)), x},
+				func(vars []Output) Output { return g.Identity("", g.Const("", Bool(false))) },
+				func(vars []Output) []Output { node(g, "up", Device, vars[1]); return vars })
+		},
+		"behind a loop in a branch": func(g *Graph, x Output) {
+			y := g.If("", g.Const("", Bool(true)), func() []Output {
+				return g.While(LoopSpec{}, []Output{x, g.Const("", Int(1))},
+					func(vars []Output) Output { return g.Identity("", g.Const("", Bool(false))) },
+					func(vars []Output) []Output { return []Output{vars[0], g.Identity("", vars[1])} })[:1]
+			}, func() []Output { return []Output{node(g, "other", Host)} })
+			node(g, "up", Mixed, y[0])
+		},
+		"around a loop": func(g *Graph, x Output) {
+			g.While(LoopSpec{}, []Output{g.Const("", Int(0))},
+				func(vars []Output) Output { return g.Identity("", g.Const("", Bool(false))) },
+				func(vars []Output) []Output { node(g, "up", Mixed, x); return vars })
+		},
+	} {
+		g := NewGraph()
+		x := node(g, "x", Host)
+		reads(g, x)
+		y := node(g, "y", Host) // which only chooses
+		g.SwitchN("", node(g, "z", Host), y, 2)
+		p, err := Compile(g, CompileOptions{})
+		require.NoError(t, err, name)
+		for of, want := range map[string]Attr{"x": OnHost | DeviceCompatible, "y": OnHost, "z": OnHost} {
+			require.Equal(t, want, p.Attr(of, 0), "%s of %s", of, name)
+		}
+		require.NoError(t, p.Close())
+	}
+}
+
+// A value that goes around in a loop is asked for by what reads it in the next iteration.
+func TestAttrsOfALoopsNextValue(t *testing.T) {
+	g := NewGraph()
+	g.While(LoopSpec{Name: "loop"}, []Output{g.Const("", Int(0))},
+		func(vars []Output) Output { return g.Identity("", g.Const("", Bool(false))) },
+		func(vars []Output) []Output {
+			g.Add("up", Op{Run: nothing, Backend: Mixed}, vars[0])
+			return []Output{g.Add("next", Op{Run: nothing, Outputs: 1}, vars[0]).Out(0)}
+		})
+	p, err := Compile(g, CompileOptions{})
+	require.NoError(t, err)
+	require.Equal(t, OnHost|DeviceCompatible, p.Attr("loop/next", 0))
+	require.NoError(t, p.Close())
 }
 
 // A node with n inputs of which some are dead is ready with the last of them,

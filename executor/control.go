@@ -120,8 +120,8 @@ func (g *Graph) enter(name string, loop *LoopSpec, o Output, constant bool) *Nod
 	return n
 }
 
-// Exit hands a live value out of the loop, to where the loop was entered. It
-// is dead when the loop is over and was live in none of its iterations.
+// Exit hands a live value out of the loop, to where the loop was entered. Its output is dead
+// if o was live in no iteration.
 func (g *Graph) Exit(name string, o Output) Output {
 	return g.add(kindExit, name, 1, []Output{o}, nil).Out(0)
 }
@@ -132,7 +132,7 @@ func (g *Graph) NextIteration(name string, o Output) Output {
 }
 
 // LoopCond hands on the predicate of a loop, a Bool. It is where a loop without
-// kernels notices that its step was cancelled.
+// kernels notices that its run was cancelled.
 func (g *Graph) LoopCond(name string, pred Output) Output {
 	return g.add(kindLoopCond, name, 1, []Output{pred}, nil).Out(0)
 }

@@ -29,16 +29,38 @@
 // # Kernels
 //
 // A node runs when all its inputs are there, on the goroutine that brought the
-// last one. Two marks change that. Expensive nodes are measured, and go to
-// other goroutines while they take longer than that costs. Async nodes start
-// something and are finished by [Call.Done], from any goroutine. Nodes on a
-// device issue their work on a stream ([Call.Issue]) that a plan of package
-// streams gives them. The executor follows the plan's choice of streams, but not its
-// order: nodes are issued as they become ready. So their waits are worked out when
-// they are issued ([streams.Lanes]): a node waits for the work on other streams that
-// wrote what it reads, unless its stream comes after that already. A node on the host
-// that reads what a stream writes, a predicate, and a selector wait for exactly that,
-// and nothing else waits with them.
+// last one. Two marks change that. The time that an Expensive node takes is measured;
+// while it is more than another goroutine costs, the node goes to another goroutine. An
+// Async node starts something and returns, and [Call.Done] finishes it, from any goroutine.
+//
+// Nodes on a device issue their work on a stream ([Call.Issue]). A plan of package streams
+// says on which. The executor does not follow the order of the plan: nodes are issued as
+// they become ready. So their waits are worked out when they are issued
+// ([streams.Lanes]): a node waits for the work on other streams that wrote what it reads,
+// unless its stream comes after that work already. A node on the host that reads what a
+// stream writes waits for exactly that work, and so do predicates and selectors; nothing
+// else waits with them.
+//
+// # Several devices
+//
+// [Options].Devices lists devices, and [Op].Devices says by its places in that list on which of
+// them a node works; a node that says nothing works on the first. A node on several devices, such
+// as an all-reduce, has a stream on each of them and issues work on each ([Call.IssueOn]). That
+// starts when all of the node's streams have come to it, and what comes after the node comes
+// after all of it. Streams wait for each other across devices by events, on the devices, not on
+// the host.
+//
+// Memory is of one device: [Attr.Device] says which, [Op].OutputDevices decides it where a node
+// works on several, and [Pools] has a pool for each. A node may read memory of another device
+// than its own as far as its work can: nothing is copied for it, so a copy is a node of its own.
+// Page-locked memory is for all devices.
+//
+//	reduce := g.Add("reduce", executor.Op{
+//		Backend: executor.Device, Devices: []int{0, 1}, Outputs: 2, OutputDevices: []int{0, 1}, …
+//
+// Where one device fails, the run or loop fails, as with any node; what is on its way on the
+// others is waited for. A pipeline of package pipeline works on one device: an executor over
+// several is made by the program.
 //
 // # Branches and loops
 //
@@ -67,20 +89,19 @@
 //		r.Release() // starts the iteration that waits for the slot
 //	}
 //
-// A batch of work on other goroutines is one async node with the order InOrder:
-// its kernel hands the Call over and returns, and Done comes when the batch is
-// there.
+// Work that other goroutines do for a batch is one async node with the order InOrder.
+// Its kernel hands the Call over and returns, and somebody calls Done when the work is
+// done. A node with Rows is such a node whose work is done row by row, by workers of the
+// executor; a pipeline of package pipeline is a loop around one.
 //
 // # Errors
 //
 // The first failure is the one that is reported, as a [NodeError] with node,
-// frame and iteration; what still runs is cancelled and waited for, and the
-// next run knows nothing of it. When the caller's context ends, the error is
-// its cause.
+// frame and iteration. What still runs is cancelled and waited for, and the next
+// run knows nothing of it. When the caller's context ends, the error is its cause.
 //
-// Whoever may come too late to end a run (its context, Close) has a handle of that
-// one run, which does nothing once it is over. When Run has returned, nobody can
-// end it, and if it failed its rendezvous has been aborted.
+// A run is over when Run returns. A context that ends later, or a later Close, ends no other
+// run in its place, and the rendezvous of a run that failed has been aborted by then.
 //
 // # Locks
 //

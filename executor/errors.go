@@ -46,7 +46,7 @@ var (
 )
 
 // NodeError says which node failed and in which frame and iteration. The first
-// failure of a step is the one that is reported.
+// failure of a run or loop is the one that is reported.
 type NodeError struct {
 	Node      string
 	Frame     string // path of frames, "" for the root frame, else like "outer@3/inner"

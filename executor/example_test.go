@@ -165,10 +165,55 @@ func ExampleCall_Issue() {
 		}})
 	g.Output("n", n.Out(0))
 
-	e := start(g, executor.Options{Device: d, StreamPolicy: streams.Optimal})
+	e := start(g, executor.Options{Devices: []streams.Device{d}, StreamPolicy: streams.Optimal})
 	defer e.Close()
 	out := make([]executor.Value, 1)
 	err := e.Run(context.Background(), executor.Args{Out: out})
 	fmt.Println(out[0], err)
 	// Output: 42 <nil>
+}
+
+// An all-reduce works on two devices: each of them adds up what both have made.
+func ExampleCall_IssueOn() {
+	devices := []streams.Device{streams.NewHost(), streams.NewHost()}
+	for _, d := range devices {
+		defer d.Close()
+	}
+	g := executor.NewGraph()
+	var halves []executor.Output
+	for i := range devices {
+		half := executor.Op{Outputs: 1, Backend: executor.Device, Devices: []int{i},
+			Run: func(_ context.Context, c *executor.Call) error {
+				result := new(executor.Cell)
+				c.Set(0, executor.Ref(result))
+				c.Issue(func(*streams.Context) error {
+					result.Store(executor.Int(int64(20 + i)))
+					return nil
+				})
+				return nil
+			}}
+		halves = append(halves, g.Add(fmt.Sprint("half", i), half).Out(0))
+	}
+	reduce := g.Add("reduce", executor.Op{Outputs: 2, Backend: executor.Device, Devices: []int{0, 1}, OutputDevices: []int{0, 1},
+		Run: func(_ context.Context, c *executor.Call) error {
+			a, b := c.In(0), c.In(1)
+			for i := range devices {
+				sum := new(executor.Cell)
+				c.Set(i, executor.Ref(sum))
+				c.IssueOn(i, func(*streams.Context) error { // side by side
+					sum.Store(executor.Int(a.Int() + b.Int()))
+					return nil
+				})
+			}
+			return nil
+		}}, halves...)
+	g.Output("on device 0", reduce.Out(0))
+	g.Output("on device 1", reduce.Out(1))
+
+	e := start(g, executor.Options{Devices: devices})
+	defer e.Close()
+	out := make([]executor.Value, 2)
+	err := e.Run(context.Background(), executor.Args{Out: out})
+	fmt.Println(out[0], out[1], err)
+	// Output: 41 41 <nil>
 }

@@ -13,10 +13,10 @@ import (
 
 // Options configures an Executor. The zero value is ready to use.
 type Options struct {
-	// Workers is the number of goroutines that run the expensive nodes of one
-	// step at the same time, the caller of Run included, and of those that make rows
-	// (Rows). Default GOMAXPROCS; 1 runs everything but rows on the goroutines that
-	// call. The others are started when they are first needed and live until Close.
+	// Workers is how many goroutines may run expensive nodes of one run or loop at the
+	// same time, the caller of Run included, and how many may make rows (Rows). Default
+	// GOMAXPROCS. With 1, everything but rows runs on the goroutines that call.
+	// Goroutines are started when they are first needed, and live until Close.
 	Workers int
 
 	// Concurrency limits how many operators run at once. Default no limit.
@@ -25,9 +25,10 @@ type Options struct {
 	// Allocator is where Call.Alloc gets memory from. Default Heap.
 	Allocator Allocator
 
-	// Device runs the work that kernels of mixed and device nodes issue; it
-	// stays the caller's. Without one, that work is done on the spot.
-	Device streams.Device
+	// Devices run the work that kernels of mixed and device nodes issue; Op.Devices are
+	// places in this list, which New refuses if it is too short. They stay the caller's.
+	// Without any, that work is done on the spot.
+	Devices []streams.Device
 
 	// Plan gives those nodes their streams, for the graph of
 	// Program.StreamGraph; New has streams.Verify prove it. Its order and its waits
@@ -121,10 +122,10 @@ type Args struct {
 	Rendezvous *Rendezvous
 }
 
-// Run runs the program once and returns when nothing of the run is going on any
-// more. The error is a *NodeError for the first node that failed, the cause of
-// ctx if that ended first, and wraps ErrNoValue, with all of Out that has a
-// value set, if an output is dead.
+// Run runs the program once and returns when nothing of the run is going on any more. The
+// error is a *NodeError for the first node that failed, or the cause of ctx if that ended
+// first. Where an output is dead, the error wraps ErrNoValue, and Out holds the outputs that
+// have a value.
 //
 // The calling goroutine runs the nodes; other goroutines take expensive ones.
 func (x *Executor) Run(ctx context.Context, a Args) (err error) {
@@ -165,9 +166,8 @@ func (x *Executor) Run(ctx context.Context, a Args) (err error) {
 	return nil
 }
 
-// RunAsync is Run on a goroutine of its own, which calls done with the outcome.
-// The slices in a are used until then. Close waits for done, which so must not
-// call it.
+// RunAsync is Run on a goroutine of its own, which calls done with the outcome. The slices in
+// a are used until then. Close waits for done, so done must not call Close.
 func (x *Executor) RunAsync(ctx context.Context, a Args, done func(error)) {
 	x.mu.Lock()
 	if x.closing {

@@ -301,13 +301,13 @@ func TestConcurrency(t *testing.T) {
 	}
 }
 
-// A node that waits for one behind the gate does not keep it from passing.
-func TestUngatedNodes(t *testing.T) {
+// A node that waits for one behind the limiter does not keep it from passing.
+func TestUnlimitedNodes(t *testing.T) {
 	for _, concurrency := range []Concurrency{ConcurrencyNone, ConcurrencyBackend} {
 		synctest.Test(t, func(t *testing.T) {
 			var waits *Call
 			g := NewGraph()
-			wait := g.Add("wait", Op{Async: true, Ungated: true, Run: func(_ context.Context, c *Call) error {
+			wait := g.Add("wait", Op{Async: true, Unlimited: true, Run: func(_ context.Context, c *Call) error {
 				waits = c
 				return nil
 			}})

@@ -40,10 +40,10 @@ type iteration struct {
 	frame *frame
 	next  *iteration
 
-	// live counts what keeps the iteration: its nodes that are ready or
-	// running, its child frames, in iteration 0 the Enters still to come, the
-	// iteration before it, and in the root frame what armRoot says. Whoever
-	// takes it to 0 ends the iteration.
+	// live counts what keeps the iteration: its nodes that are ready or running, its
+	// child frames, the iteration before it, in iteration 0 the Enters that are still to
+	// come, and in the root frame what armRoot names. Whoever takes live to 0 ends the
+	// iteration.
 	live atomic.Int64
 
 	counts   []uint32
@@ -154,7 +154,7 @@ func (s *session) enter(item *nodeItem, it *iteration, v Value, dead bool) {
 	if f == nil {
 		f = s.st.newFrame(item.arg, it)
 		it.children[info.ordinal] = f
-		it.live.Add(1) // not s.delta: another goroutine may end the frame before that is handed over
+		it.live.Add(1) // not s.delta: another goroutine may end the frame before the session hands delta over
 	}
 	it.frame.mu.Unlock()
 
@@ -284,7 +284,7 @@ func (st *step) keepFrame(f *frame) {
 	st.mu.Unlock()
 }
 
-// abandon gives up all that a failed step has left in it and below.
+// abandon gives up all that a failed step has left in the frame and in those below it.
 func (it *iteration) abandon() {
 	for i, f := range it.children {
 		if f == nil {

@@ -99,10 +99,10 @@ type Op struct {
 
 	Order Order
 
-	// Ungated says that Options.Concurrency does not count the node. It is for nodes
+	// Unlimited says that Options.Concurrency does not count the node. It is for nodes
 	// that wait for others or keep books. A node that does count must wait for nothing
-	// that could be behind its gate: an async one is inside until Done.
-	Ungated bool
+	// that the same limit may hold back: an async one counts until Done.
+	Unlimited bool
 
 	// Backend says where the node works. The kernel of a mixed or device node
 	// that is not async issues its work on a stream, by Call.Issue.
@@ -111,6 +111,16 @@ type Op struct {
 	// HostOutputs lists outputs of a mixed or device node that are in host
 	// memory.
 	HostOutputs []int
+
+	// Devices lists the devices that a mixed or device node works on, as ascending places
+	// in Options.Devices. The node has a stream on each of them (Call.IssueOn). Default: 0
+	// alone.
+	Devices []int
+
+	// OutputDevices says of which of Devices the memory of each output is; entries of
+	// HostOutputs are not used. A node on one device needs none, a node on several that
+	// has outputs in their memory does.
+	OutputDevices []int
 
 	// Command is a number that nodes with the same command share: the planner
 	// likes to see them on one stream, which keeps their workspace.
@@ -145,6 +155,9 @@ func (g *Graph) Add(name string, op Op, in ...Output) *Node {
 		if i < 0 || i >= op.Outputs {
 			g.fail(n.name, "Op.HostOutputs names output %d of %d", i, op.Outputs)
 		}
+	}
+	if err := n.checkDevices(); err != nil {
+		g.fail(n.name, "%v", err)
 	}
 	return n
 }

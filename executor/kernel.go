@@ -2,6 +2,7 @@ package executor
 
 import (
 	"context"
+	"fmt"
 	"sync/atomic"
 
 	"github.com/planktonml/plankton/streams"
@@ -18,7 +19,7 @@ type Kernel interface {
 	// c.Done is called. An error from Run fails the node either way; after it,
 	// Done must not be called.
 	//
-	// ctx ends when the step is cancelled: by its caller, by Close, or because
+	// ctx ends when the run or loop is cancelled: by its caller, by Close, or because
 	// another node failed.
 	Run(ctx context.Context, c *Call) error
 }
@@ -41,11 +42,11 @@ type Call struct {
 	dead bool // only transfer nodes run when dead
 
 	// Of an async node:
-	own   []Value       // room for out
-	state atomic.Uint32 // callStarting, callParked, callDone
-	stops bool          // it has failed, and that has to stop the step
-	gated bool          // holds the gate of its backend
-	armed int64         // of a node with rows: its place among those armed, from 1; 0 while it is not
+	own     []Value       // room for out
+	state   atomic.Uint32 // callStarting, callParked, callDone
+	stops   atomic.Bool   // it has failed, and that has to stop the step
+	limited bool          // it counts as running in its limiter
+	armed   int64         // of a node with rows: its place among those armed, from 1; 0 while it is not
 
 	streamCall // of a node with a stream
 }
@@ -82,7 +83,7 @@ func (c *Call) Node() string { return c.st.x.prog.names[c.item.id] }
 
 // Frame returns the path of the frame that the node runs in: "" for the root
 // frame, else like "outer@3/inner". Together with Iteration and Root it tells
-// any two calls of one node in one step apart. It allocates except in the root
+// any two calls of one node in one run or loop apart. It allocates except in the root
 // frame.
 func (c *Call) Frame() string { return c.iter.frame.path() }
 
@@ -126,11 +127,11 @@ func (c *Call) Forward(in, i, size int) (b *Buffer, forwarded bool, err error) {
 	return b, false, err
 }
 
-// Done finishes an async node, with an error if it failed. It may be called
-// from any goroutine, also before Run returns, and exactly once: a second call
-// panics until the Call is used again, and afterwards finishes another node too
-// early. Nodes that become ready by it and are neither async nor expensive run
-// before Done returns, so Done must not be called with locks held that kernels take.
+// Done finishes an async node, with an error if it failed. It may be called from any
+// goroutine, also before Run returns, and exactly once: a second call panics, or, where the
+// Call is used for another node by then, finishes that node too early. Nodes that become
+// ready by it and are neither async nor expensive run before Done returns, so the caller
+// must not hold locks that kernels take.
 func (c *Call) Done(err error) {
 	// The outcome is kept in the call: when Run is still on its way the
 	// goroutine that runs it goes on from there.
@@ -148,21 +149,32 @@ func (c *Call) Done(err error) {
 	}
 }
 
-// Issue adds work to the stream of the node, in the order of these calls. Only
-// the kernel of a mixed or device node that is not async may call it, before
-// Run returns. Run itself is on the host and at once: it works out sizes,
-// allocates and sets the outputs, whose contents the work then writes. When the
-// work runs, what it reads has been written, and the outputs and inputs stay
-// until it has run. Without Options.Device the work runs when Run has returned.
-func (c *Call) Issue(work func(*streams.Context) error) {
-	if c.item.flags&nodeStream == 0 {
+// Issue adds work to the stream of the node, in the order of these calls. Only the kernel of
+// a mixed or device node that is not async may call it, before Run returns. Run works out
+// sizes, allocates and sets the outputs, on the host and at once; the work, which runs later,
+// writes what is in them. When the work runs, what it reads has been written; outputs and
+// inputs stay until it has run. Without Options.Devices the work runs when Run has returned.
+// Of a node on several devices, Issue means the first.
+func (c *Call) Issue(work func(*streams.Context) error) { c.IssueOn(0, work) }
+
+// IssueOn is Issue for Op.Devices[i]. On each device the work starts when the streams of all
+// of them have come to the node; on different devices it runs side by side, in no order, and
+// must not wait for each other before it returns. What comes after the node comes after the
+// work on all of its devices.
+func (c *Call) IssueOn(i int, work func(*streams.Context) error) {
+	switch n := c.st.x.prog.devicesOf(c.item.id); {
+	case c.item.flags&nodeStream == 0:
 		panic("executor: Call.Issue is for mixed and device nodes that are not async, which node " + c.Node() + " is not")
+	case i < 0 || i >= n:
+		panic(fmt.Sprintf("executor: there is no device %d of node %s; it has %d, counted from 0", i, c.Node(), n))
 	}
-	c.issued = append(c.issued, work)
+	c.issued = append(c.issued, issued{i, work})
 }
 
 // noteFailure fails the node from outside of a session. Whoever finishes the
 // node stops the step, if need be.
 func (c *Call) noteFailure(err error) {
-	c.stops = c.st.fail(c.iter, c.item, err)
+	if c.st.fail(c.iter, c.item, err) {
+		c.stops.Store(true)
+	}
 }

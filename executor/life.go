@@ -10,19 +10,19 @@ import (
 // errOver is the cause with which the context of a finished run ends.
 var errOver = errors.New("executor: the run is over")
 
-// life is how the runs of a step begin, fail and end. A step serves one run
-// after the other, and each is a generation of it.
+// life is how the runs of a step begin, fail and end. A step serves one run after the
+// other; each run is a generation of the step.
 //
-// Who works on a run holds a unit of step.inflight, so that the run cannot be
-// over meanwhile. Who does not, and so may come too late (the end of the caller's
-// context, Executor.Close, Loop.Close), has a handle of one generation, and that
-// is all it has: what a run is stopped with is set while its generation lasts,
-// and read under the same lock as the generation.
+// Whoever works on a run holds a unit of step.inflight, and the run cannot end before that
+// is given back. The end of the caller's context, Executor.Close and Loop.Close hold none,
+// and may come too late. They have a handle, which names one generation. A handle of a run
+// that is over does nothing: what stops a run is set when the run begins and taken away when
+// it ends, and is read under the lock that guards the generation.
 type life struct {
-	settled func(root int64) bool // whether the root iterations before have finished; nil for Run
+	settled func(root int64) bool // whether all root iterations before root have finished; nil for Run
 
 	// failedAt is the first root iteration that failed, math.MaxInt64 if none
-	// has. It and those behind it run no further nodes.
+	// has. No further node of it, or of an iteration behind it, runs.
 	failedAt atomic.Int64
 
 	mu         lifeMutex
@@ -33,7 +33,7 @@ type life struct {
 	rendezvous *Rendezvous             // nil between runs, and where none is needed
 }
 
-// handle is one run of a step as those see it who may come too late to end it.
+// handle is one run of a step, for those who may come too late to end it.
 type handle struct {
 	st         *step
 	generation uint64
@@ -49,9 +49,9 @@ func (l *life) begin(parent context.Context, cancel context.CancelCauseFunc, r *
 	return l.generation
 }
 
-// over ends the run for good and returns its error, which becomes otherwise if
-// there is none. No handle of the run does anything any more. A rendezvous is
-// aborted if the run failed or the rendezvous was its own.
+// over ends the run for good and returns its error. If it has none, the error is otherwise,
+// which may be nil. From now on no handle of the run does anything. The rendezvous is
+// aborted if the run failed, or if the rendezvous is the run's own.
 func (l *life) over(otherwise error, own bool) error {
 	l.mu.Lock()
 	l.generation++
@@ -103,7 +103,7 @@ func (l *life) fail(root int64, err error, describe func() error) (stop bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.parent.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
-		// The kernel has noticed before the step did.
+		// The kernel has noticed the end of the context before watch did.
 		return l.note(-1, context.Cause(l.parent))
 	}
 	if root >= l.failedAt.Load() {

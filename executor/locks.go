@@ -7,7 +7,7 @@ package executor
 //	life.mu                    how the run of a step ends
 //	Loop.mu                    the root iterations of a pipeline
 //	step.mu, Executor.mu,      stocks, the pool, who may run,
-//	gate.mu, Rendezvous.mu,    what is handed over,
+//	limiter.mu, Rendezvous.mu, what is handed over,
 //	RowPool.mu                 who makes rows
 //
 // Those of the last line are taken inside of any other, and not of each other.

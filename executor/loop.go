@@ -140,11 +140,10 @@ func (o *LoopOptions) setDefaults() error {
 	return nil
 }
 
-// Next waits for the next iteration and returns a hold on it. It returns
-// io.EOF when all iterations below the limit have been handed out (after a
-// raise of the limit it goes on), the loop's error when an iteration failed
-// and nothing of the loop is running any more, and the cause of ctx, which
-// concerns this call only, if that ends first.
+// Next waits for the next iteration and returns a hold on it. It returns io.EOF when all
+// iterations below the limit have been handed out, and goes on when the limit is raised. It
+// returns the loop's error when an iteration has failed and nothing of the loop is running
+// any more. If ctx, which is for this call only, ends first, it returns the cause of ctx.
 //
 // While the consumer holds results of all slots, Next waits for a Release.
 func (l *Loop) Next(ctx context.Context) (Result, error) {
@@ -165,8 +164,8 @@ func (l *Loop) Next(ctx context.Context) (Result, error) {
 func (l *Loop) poll() (r Result, ok bool, err error) {
 	st := l.st
 	l.mu.Lock()
-	// What starts, finishes or fails an iteration is in flight while it notes
-	// that. So if nothing is, then no more will be noted of those that have started.
+	// Whoever notes that an iteration starts, finishes or fails is in flight meanwhile. So if
+	// nothing is in flight, nothing more will be noted of the iterations that have started.
 	quiet := st.inflight.Load() == 0
 	failedAt := st.life.failedAt.Load()
 	if quiet && l.next >= failedAt { // and stays so: nothing starts any more
@@ -205,9 +204,9 @@ func (l *Loop) Ready() int {
 	return int(n - l.next)
 }
 
-// Limit sets the number of iterations that may start in all, and starts what it
-// allows. It returns the number of iterations that will have been run: n, or
-// what has been started already. Limit(0) lets the loop park.
+// Limit sets the number of iterations that may start in all, and starts those that may start
+// now. It returns n, or the number that has been started already if that is more. After
+// Limit(0) no further iteration starts.
 func (l *Loop) Limit(n int64) int64 {
 	l.mu.Lock()
 	l.limit = max(n, l.started)
@@ -291,9 +290,9 @@ func (r Result) Retain() {
 	r.it.holds++
 }
 
-// Release ends a hold. The last one deletes the iteration, and the next one
-// that waited for a slot starts; its nodes that are neither async nor
-// expensive run before Release returns. It panics if there is no hold left.
+// Release ends a hold. The last Release of an iteration deletes it and starts the next
+// iteration that waits for a slot; nodes of that one that are neither async nor expensive run
+// before Release returns. It panics if there is no hold left.
 func (r Result) Release() {
 	l := r.it.frame.st.loop
 	if l.drop(r) {
@@ -376,8 +375,8 @@ func (l *Loop) start() {
 }
 
 // finished notes that all nodes of an iteration are done. It reports whether a
-// consumer was woken, and whether a failed iteration is the oldest now, so that
-// the rest has to be stopped.
+// consumer was woken, and whether the oldest iteration is now one that has failed, so that
+// all that still runs has to be stopped.
 func (l *Loop) finished(it *iteration) (woke, stop bool) {
 	if it.index >= l.st.life.failedAt.Load() {
 		return false, false

@@ -1,8 +1,8 @@
 package executor
 
-// shared is work for any goroutine: a node that is ready, or one that a stream
+// sharedWork is work for any goroutine: a node that is ready, or one that a stream
 // has finished.
-type shared struct {
+type sharedWork struct {
 	tagged
 	call *Call
 }
@@ -17,14 +17,14 @@ func (st *step) share(nodes []tagged) {
 	st.inflight.Add(int64(len(nodes)))
 	st.x.mu.Lock()
 	for _, t := range nodes {
-		st.shared = append(st.shared, shared{tagged: t})
+		st.shared = append(st.shared, sharedWork{tagged: t})
 	}
 	st.call(len(nodes))
 	st.x.mu.Unlock()
 }
 
 // post is share for what inflight counts already.
-func (st *step) post(w shared) {
+func (st *step) post(w sharedWork) {
 	st.x.mu.Lock()
 	st.shared = append(st.shared, w)
 	st.call(1)
@@ -130,12 +130,12 @@ func (x *Executor) makeRows(worker int) {
 }
 
 // takeShared takes the oldest piece of shared work. x.mu is held.
-func (st *step) takeShared() (w shared, ok bool) {
+func (st *step) takeShared() (w sharedWork, ok bool) {
 	if len(st.shared) == st.firstShared {
-		return shared{}, false
+		return sharedWork{}, false
 	}
 	w = st.shared[st.firstShared]
-	st.shared[st.firstShared] = shared{}
+	st.shared[st.firstShared] = sharedWork{}
 	if st.firstShared++; st.firstShared == len(st.shared) {
 		st.shared, st.firstShared = st.shared[:0], 0
 	}
@@ -144,7 +144,7 @@ func (st *step) takeShared() (w shared, ok bool) {
 
 // runShared does shared work and what follows from it. x.mu is held, and not
 // while it does.
-func (x *Executor) runShared(st *step, w shared) {
+func (x *Executor) runShared(st *step, w sharedWork) {
 	x.mu.Unlock()
 	defer x.mu.Lock()
 	s := x.newSession(st)

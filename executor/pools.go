@@ -7,14 +7,16 @@ import (
 )
 
 // Pools is the Allocator that takes every kind of memory from a pool of its own:
-// page-locked where Attr has DeviceCompatible, of the device where it lacks OnHost,
-// ordinary host memory else. What is allocated for a kind without a pool is an
-// error, but for host memory, which then is Heap's.
+// page-locked where Attr has DeviceCompatible, of a device where it lacks OnHost,
+// ordinary host memory else. What is allocated for a kind, or on a device, without a pool
+// is an error, but for host memory, which then is Heap's. Page-locked memory is one pool's
+// for all devices, so it must be locked for all of them, as that of package cuda is.
 //
 // Pools of page-locked and device memory keep what is freed for the next run. The
 // caller trims them when no executor uses them any more.
 type Pools struct {
-	Host, PageLocked, Device *memstats.Pool
+	Host, PageLocked *memstats.Pool
+	Devices          []*memstats.Pool // by Attr.Device
 }
 
 // Alloc implements Allocator.
@@ -39,7 +41,10 @@ func (p Pools) Free(mem []byte, attr Attr) {
 func (p Pools) of(attr Attr) (*memstats.Pool, memstats.Kind) {
 	switch kind := attr.Kind(); kind {
 	case memstats.Device:
-		return p.Device, kind
+		if n := attr.Device(); n < len(p.Devices) {
+			return p.Devices[n], kind
+		}
+		return nil, kind
 	case memstats.PageLocked:
 		return p.PageLocked, kind
 	}

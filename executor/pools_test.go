@@ -48,16 +48,16 @@ func TestPools(t *testing.T) {
 	p, err := Compile(g, CompileOptions{})
 	require.NoError(t, err)
 
-	var pools Pools
+	pools := Pools{Devices: make([]*memstats.Pool, 1)}
 	checked := map[memstats.Kind]*memstats.Checked{}
-	for kind, of := range map[memstats.Kind]**memstats.Pool{memstats.Host: &pools.Host, memstats.PageLocked: &pools.PageLocked, memstats.Device: &pools.Device} {
+	for kind, of := range map[memstats.Kind]**memstats.Pool{memstats.Host: &pools.Host, memstats.PageLocked: &pools.PageLocked, memstats.Device: &pools.Devices[0]} {
 		checked[kind] = memstats.NewChecked(memstats.Heap{})
 		limit := map[memstats.Kind]int64{memstats.Host: 10, memstats.PageLocked: 200, memstats.Device: 6000}[kind]
 		*of, err = memstats.NewPool(memstats.PoolOptions{Kind: kind, Allocator: checked[kind], Gate: memstats.NewBudget(limit)})
 		require.NoError(t, err)
 	}
 	d := streamtest.New(1)
-	x, err := New(p, Options{Workers: 2, Device: d, Allocator: pools})
+	x, err := New(p, Options{Workers: 2, Devices: []streams.Device{d}, Allocator: pools})
 	require.NoError(t, err)
 	for range 5 {
 		out := make([]Value, 1)
@@ -70,9 +70,9 @@ func TestPools(t *testing.T) {
 	require.Empty(t, d.Races())
 	require.Equal(t, memstats.Stats{Peak: 10, Allocations: 5}, pools.Host.Stats())
 	require.Equal(t, memstats.Stats{Live: 200, Peak: 200, Idle: 200, Allocations: 1}, pools.PageLocked.Stats())
-	require.Equal(t, memstats.Stats{Live: 6000, Peak: 6000, Idle: 6000, Allocations: 2}, pools.Device.Stats())
+	require.Equal(t, memstats.Stats{Live: 6000, Peak: 6000, Idle: 6000, Allocations: 2}, pools.Devices[0].Stats())
 	pools.PageLocked.Trim()
-	pools.Device.Trim()
+	pools.Devices[0].Trim()
 	for kind, c := range checked {
 		require.NoError(t, c.Check(), kind)
 	}
@@ -89,7 +89,7 @@ func TestANodeThatDoesNotFit(t *testing.T) {
 	pool, err := memstats.NewPool(memstats.PoolOptions{Kind: memstats.Device, Allocator: checked, Gate: memstats.NewBudget(1000)})
 	require.NoError(t, err)
 	d := streamtest.New(2)
-	x, err := New(p, Options{Device: d, Allocator: Pools{Device: pool}})
+	x, err := New(p, Options{Devices: []streams.Device{d}, Allocator: Pools{Devices: []*memstats.Pool{pool}}})
 	require.NoError(t, err)
 	err = x.Run(t.Context(), Args{})
 	var node *NodeError

@@ -2,7 +2,9 @@ package executor
 
 import (
 	"errors"
+	"fmt"
 	"io"
+	"slices"
 	"sync/atomic"
 )
 
@@ -18,6 +20,7 @@ type Program struct {
 	edges  []edge
 	attrs  []Attr  // of all outputs
 	cmds   []int   // by item: Op.Command
+	places [][]int // by item: Op.Devices; nil where nothing works on another device than 0
 	consts []Value // of the constants
 
 	frames  []frameInfo // 0 is the root frame
@@ -58,13 +61,14 @@ type nodeFlags uint16
 const (
 	nodeAsync nodeFlags = 1 << iota
 	nodeExpensive
-	nodeTransfer // runs when dead, and may leave its outputs empty
-	nodeConstant // of an Enter: for every iteration
-	nodePass     // of a switch: selector −1 means the last port
-	nodeInOrder  // tells its next iteration when its kernel has returned
-	nodeSerial   // tells its next iteration when it is finished
-	nodeStream   // its kernel issues work on a stream
-	nodeUngated  // Options.Concurrency does not count it
+	nodeTransfer  // runs when dead, and may leave its outputs empty
+	nodeConstant  // of an Enter: for every iteration
+	nodePass      // of a switch: selector −1 means the last port
+	nodeInOrder   // tells its next iteration when its kernel has returned
+	nodeSerial    // tells its next iteration when it is finished
+	nodeStream    // its kernel issues work on a stream
+	nodeUnlimited // Options.Concurrency does not count it
+	nodeSeveral   // it has streams on several devices
 )
 
 // edge is one output's way to one input, or a control edge.
@@ -125,18 +129,20 @@ func (p *Program) Inputs() []string { return p.inputs }
 func (p *Program) Outputs() []string { return p.outputs }
 
 // Attr returns the kind of memory that was inferred for an output of the named
-// node, and false if there is no such output.
-func (p *Program) Attr(node string, output int) (Attr, bool) {
-	for i := range p.items {
-		if p.names[i] == node && output >= 0 && output < int(p.items[i].outs) {
-			return p.attrs[int(p.items[i].attrs)+output], true
-		}
+// node. It panics if there is no such node or output.
+func (p *Program) Attr(node string, output int) Attr {
+	i := slices.Index(p.names, node)
+	if i < 0 {
+		panic(fmt.Sprintf("executor: there is no node %q; the program has %q", node, p.names))
 	}
-	return 0, false
+	if n := int(p.items[i].outs); output < 0 || output >= n {
+		panic(fmt.Sprintf("executor: there is no output %d of node %q; it has %d, counted from 0", output, node, n))
+	}
+	return p.attrs[int(p.items[i].attrs)+output]
 }
 
-// Close closes the kernels of a program that no Executor was made for. An
-// Executor closes its program itself.
+// Close closes the kernels of a program that has no Executor. An Executor closes its program
+// itself.
 func (p *Program) Close() error {
 	if !p.taken.CompareAndSwap(false, true) {
 		return ErrInUse

@@ -3,12 +3,12 @@ package executor
 import "sync/atomic"
 
 // propagate sends the outputs of item along its edges into iteration it, and
-// queues the nodes that become ready. What is dead, and an output that was left
-// empty, arrives dead. It reports false if a kernel left an output empty that
+// queues the nodes that become ready. If the node is dead, or an output was left empty, a
+// dead value arrives. It reports false if a kernel left an output empty that
 // somebody reads.
 //
-// For all destinations but a Merge and a ControlTrigger: ready when every edge
-// has arrived, dead if any of them was.
+// A node is ready when a value has arrived on every edge, and dead if any of these is dead.
+// Merge and ControlTrigger have rules of their own.
 func (s *session) propagate(item *nodeItem, it *iteration, out []Value, dead bool) bool {
 	return s.send(s.edges[item.edges:item.edges+item.numEd], it, out, dead)
 }
@@ -70,9 +70,9 @@ func (s *session) count(it *iteration, n int64) {
 	}
 }
 
-// arriveToken tells a node of the root frame that its call in the iteration
-// before it is done. The token that is missing is a unit of live, which then is
-// the node's if that makes it ready.
+// arriveToken tells a node of the root frame that its call in the iteration before is done.
+// A token that is still to come is a unit of live; if the token makes the node ready, the
+// unit becomes the node's.
 func (s *session) arriveToken(it *iteration, node int32) {
 	if s.arriveControl(it, node) {
 		return
@@ -84,8 +84,8 @@ func (s *session) arriveToken(it *iteration, node int32) {
 	}
 }
 
-// arriveControl takes one live edge without a value off what a node waits for.
-// If that makes it ready it is queued, and counting it is left to the caller.
+// arriveControl notes that a live edge without a value has come to a node. If that makes the
+// node ready, the node is queued; the caller counts it.
 func (s *session) arriveControl(it *iteration, node int32) (ready bool) {
 	item := &s.items[node]
 	w := atomic.AddUint32(&it.counts[item.count], arriveLive)

@@ -112,7 +112,11 @@ func compute(c *Call, f func(x, y int64) int64) {
 	}
 	cell := new(Cell)
 	c.Set(0, Ref(cell))
-	c.Issue(func(*streams.Context) error {
+	n := c.st.x.prog.devicesOf(c.item.id)
+	for i := range n - 1 { // the last device writes what all of them read
+		c.IssueOn(i, func(*streams.Context) error { f(x.Int(), y.Int()); return nil })
+	}
+	c.IssueOn(n-1, func(*streams.Context) error {
 		cell.Store(Int(f(x.Int(), y.Int())))
 		return nil
 	})

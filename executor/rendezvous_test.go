@@ -360,7 +360,7 @@ func TestTransfers(t *testing.T) {
 		l.Close()
 		require.NoError(t, x.Close())
 	})
-	t.Run("behind a gate", func(t *testing.T) {
+	t.Run("behind a limiter", func(t *testing.T) {
 		// A Recv that waits for a Send of its own program does not keep the one
 		// operator from running that the Send waits for.
 		g := NewGraph()

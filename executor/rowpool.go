@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// RowPool makes the rows of a program's loop (Rows). Rows are handed out as tickets,
-// Rows.Grain rows each, counted over the iterations of the loop: whoever takes the
-// next ticket makes its rows. Pause, Quiet and Resume belong to one goroutine.
+// RowPool makes the rows of a program's loop (Rows). It hands rows out as tickets of
+// Rows.Grain rows, in the order of the iterations: whoever takes the next ticket makes its
+// rows. Pause, Quiet and Resume belong to one goroutine.
 //
 // No function of Rows is called while RowPool.mu is held.
 type RowPool struct {
@@ -26,6 +26,8 @@ type RowPool struct {
 	hands  []hand       // by worker
 	active atomic.Int32 // workers below this number work, the others rest
 	yield  atomic.Bool  // the consumer is at work: workers give way after each ticket
+	shares atomic.Bool  // so are others who make rows (Share)
+	held   atomic.Bool  // workers take no new rows (Hold)
 
 	mu      leafMutex
 	wake    sync.Cond // workers wait here for tickets
@@ -34,7 +36,8 @@ type RowPool struct {
 	waiting int       // workers that wait, resting ones included
 	resting int
 	others  int // callers of Take that wait
-	taken   int // calls of Take that are not ended by Done
+	taken   int // rows of Take that are not done or given back
+	nudges  int // calls of Nudge
 	ending  int // calls of Rows.Finish on their way
 	times   times
 	started bool
@@ -44,11 +47,18 @@ type RowPool struct {
 	open    bool  // the loop may arm
 	armed   int64 // iterations armed so far
 
-	again  []Taken      // rows to be made once more, no particular order
+	again  []againRow   // rows to be made once more, no particular order
 	agains atomic.Int32 // their number
 }
 
-// Taken is rows Row … End−1 of one iteration that somebody has taken to make.
+// againRow is a row that is to be made once more.
+type againRow struct {
+	Taken
+	own bool // by one of the executor's workers
+}
+
+// Taken is what RowPool.Take has handed out: the rows from Row up to End, which is none of
+// them, of one iteration.
 type Taken struct {
 	Call     *Call
 	Row, End int
@@ -174,6 +184,31 @@ func (e *RowPool) SetWorkers(n int) {
 // goroutine.
 func (e *RowPool) Yield(consumer bool) { e.yield.Store(consumer) }
 
+// Share says whether others make rows beside the workers (Take). While they do, workers
+// give way after each ticket: what the others wait for may have come, and Go takes a
+// processor from a goroutine after 10 ms at the soonest.
+func (e *RowPool) Share(others bool) { e.shares.Store(others) }
+
+// Hold says whether the workers leave new rows to others who call Take. Rows to be made once
+// more are for the workers all the same.
+func (e *RowPool) Hold(hold bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.held.Store(hold)
+	e.wakeUp()
+}
+
+// Nudge has workers and callers of Take that wait call Rows.Idle once more.
+func (e *RowPool) Nudge() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.nudges++
+	e.wakeUp()
+}
+
+// Wanting reports whether the consumer has nothing to do.
+func (e *RowPool) Wanting() bool { return !e.yield.Load() }
+
 // Pause stops the workers: each finishes the rows it has in hand, for which Quiet waits.
 // What follows a finished iteration goes on meanwhile.
 func (e *RowPool) Pause() {
@@ -227,8 +262,8 @@ func (e *RowPool) Resume() {
 	}
 }
 
-// Again has a row of a call made once more, before all that was not begun yet, the
-// oldest first. It is called from Row, for the row at hand or any other of a call that
+// Again has a row of a call made once more by one of the workers, before all that was not
+// begun yet, the oldest first. It is called from Row, for the row at hand or any other of a call that
 // was armed and is not done; Finish is called, perhaps a second time, when all of its
 // rows are made. It reports whether all rows were made before, so that Finish, which was
 // called or is about to be, is called once more.
@@ -237,7 +272,7 @@ func (e *RowPool) Again(c *Call, row int) (anew bool) {
 	defer e.mu.Unlock()
 	seq := c.armed - 1
 	anew = e.slot(seq).pending.Add(1) == 1
-	e.again = append(e.again, Taken{c, row, row + 1, seq})
+	e.again = append(e.again, againRow{Taken{c, row, row + 1, seq}, true})
 	e.agains.Store(int32(len(e.again)))
 	e.wakeUp()
 	return anew
@@ -254,8 +289,8 @@ func (e *RowPool) close() {
 	e.mu.Unlock()
 }
 
-// Times says what the workers did with their time, summed over them. The time in
-// which they were parked does not count, nor does a worker that rests.
+// Times says what the workers that make rows did with their time. Time in which the pool was
+// paused does not count, nor does the time of a worker that SetWorkers has put to rest.
 type Times struct {
 	Elapsed  time.Duration // of the clock, for one worker
 	Capacity time.Duration // of all workers

@@ -25,8 +25,8 @@ type Rows struct {
 	// and anew after RowPool.Again. It must not panic.
 	Row func(worker int, c *Call, row int)
 
-	// Ran is called by a worker after the last of the rows that it took at a time,
-	// before they count as done. It may be nil.
+	// Ran is called by a worker that has made all rows of a ticket (Grain), before they
+	// count as done. It may be nil.
 	Ran func(worker int)
 
 	// Finish is called when all rows of an iteration are done, by the worker that
@@ -41,6 +41,11 @@ type Rows struct {
 	// Start is called by a goroutine that takes a worker's number; what it returns is
 	// called by the same goroutine when it gives the number up. It may be nil.
 	Start func(worker int) (end func())
+
+	// Idle is called by a worker that finds no row to make, and by Take, before they wait; worker
+	// is -1 for Take. It may give rows back that others hold (RowPool.GiveBack) and
+	// reports whether it did. Nudge has those that wait call it again. It may be nil.
+	Idle func(worker int) bool
 
 	// Waited is called by a worker that had to wait for rows, or was parked, with the
 	// time at which the wait began. It may be nil.

@@ -3,13 +3,14 @@ package executor
 import (
 	"context"
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"time"
 )
 
-// Whoever takes rows does so in one way: take a ticket or several, make the rows, say
-// that they are done. The executor's workers take one ticket at a time; Take is for
-// others, such as a device that makes many rows at once.
+// Whoever makes rows takes a ticket or several, makes the rows, and says that they are done.
+// The executor's workers take one ticket at a time. Take is for others, such as a device
+// that makes many rows at once.
 
 // hand is what a worker has in hand.
 type hand struct {
@@ -21,7 +22,7 @@ type hand struct {
 
 // work makes rows with a worker's number until the pool is closed or the number has
 // gone to another goroutine. When Row ends the goroutine, the row in hand is reported
-// lost, and who takes the number next does the rest of the ticket.
+// lost, and the goroutine that takes the number next makes the rest of the ticket.
 func (e *RowPool) work(worker int) {
 	h := &e.hands[worker]
 	var end func()
@@ -88,9 +89,12 @@ func (e *RowPool) finish(c *Call) {
 	e.cfg.Finish(c)
 }
 
-// giveWay lets the consumer have the processor, if it is at work.
+// giveWay lets the consumer have the processor, if it is at work, or others who make rows.
 func (e *RowPool) giveWay(h *hand) {
 	if !e.yield.Load() {
+		if e.shares.Load() {
+			runtime.Gosched()
+		}
 		return
 	}
 	began := time.Now()
@@ -103,16 +107,21 @@ func (e *RowPool) take(worker int) (Taken, bool) {
 	for {
 		// Also by a worker that is about to rest: others may wait for the row.
 		if e.agains.Load() > 0 {
-			if t, ok := e.takeAgain(); ok {
+			if t, ok := e.takeAgain(true); ok {
 				return t, true
 			}
 		}
-		if int32(worker) < e.active.Load() {
+		works := int32(worker) < e.active.Load()
+		if works && !e.held.Load() {
 			if t, ok := e.takeNew(1); ok {
 				return t, true
 			}
 		}
-		if !e.wait(worker) {
+		nudges, stolen := 0, false
+		if e.cfg.Idle != nil && works {
+			nudges, stolen = e.idle(worker)
+		}
+		if !stolen && !e.wait(worker, nudges) {
 			return Taken{}, false
 		}
 	}
@@ -135,20 +144,34 @@ func (e *RowPool) takeNew(n int64) (Taken, bool) {
 	}
 }
 
-// takeAgain returns the oldest row that is to be made once more.
-func (e *RowPool) takeAgain() (Taken, bool) {
+// idle calls Rows.Idle, and returns the number of nudges before.
+func (e *RowPool) idle(worker int) (nudges int, stolen bool) {
+	e.mu.Lock()
+	nudges = e.nudges
+	e.mu.Unlock()
+	return nudges, e.cfg.Idle(worker)
+}
+
+// takeAgain returns the oldest row that is to be made once more, by a worker or by others.
+func (e *RowPool) takeAgain(worker bool) (Taken, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.parked || e.closed || len(e.again) == 0 {
+	if e.parked || e.closed {
 		return Taken{}, false
 	}
-	oldest := 0
+	oldest := -1
 	for i, r := range e.again {
-		if o := e.again[oldest]; r.seq < o.seq || r.seq == o.seq && r.Row < o.Row {
+		if r.own && !worker {
+			continue
+		}
+		if oldest < 0 || r.seq < e.again[oldest].seq || r.seq == e.again[oldest].seq && r.Row < e.again[oldest].Row {
 			oldest = i
 		}
 	}
-	t := e.again[oldest]
+	if oldest < 0 {
+		return Taken{}, false
+	}
+	t := e.again[oldest].Taken
 	last := len(e.again) - 1
 	e.again[oldest] = e.again[last]
 	e.again = e.again[:last]
@@ -156,8 +179,9 @@ func (e *RowPool) takeAgain() (Taken, bool) {
 	return t, true
 }
 
-// wait blocks until there may be a ticket for the worker to take; false means closed.
-func (e *RowPool) wait(worker int) bool {
+// wait blocks until there may be a ticket for the worker to take, or a nudge came after
+// those that it knows of; false means closed.
+func (e *RowPool) wait(worker, nudges int) bool {
 	e.mu.Lock()
 	began := e.account()
 	e.waiting++
@@ -169,7 +193,7 @@ func (e *RowPool) wait(worker int) bool {
 		if int32(worker) >= e.active.Load() {
 			e.restOne()
 			rested = true
-		} else if e.nothing() {
+		} else if e.nothing(true) && (e.cfg.Idle == nil || nudges == e.nudges) {
 			e.wake.Wait()
 		} else {
 			break
@@ -185,9 +209,12 @@ func (e *RowPool) wait(worker int) bool {
 	return open
 }
 
-// nothing reports whether there is no row to take; mu is held.
-func (e *RowPool) nothing() bool {
-	return e.next.Load() >= e.limit.Load() && (e.parked || len(e.again) == 0)
+// nothing reports whether there is no row to take, for a worker or for others; mu is held.
+func (e *RowPool) nothing(worker bool) bool {
+	if e.next.Load() < e.limit.Load() && !(worker && e.held.Load()) {
+		return false
+	}
+	return e.parked || !slices.ContainsFunc(e.again, func(r againRow) bool { return worker || !r.own })
 }
 
 // restOne blocks a worker until SetWorkers or close; mu is held.
@@ -200,11 +227,12 @@ func (e *RowPool) restOne() {
 }
 
 // Take waits for rows to make and takes up to n tickets of them, all of one iteration,
-// for somebody who is none of the executor's workers. Every Take is ended by Done. The
-// error is the cause of ctx, or ErrClosed. It may be called from any goroutine.
+// for somebody who is none of the executor's workers. Every row of Take is ended by Done or
+// GiveBack, alone or with others. The error is the cause of ctx, or ErrClosed. It may be
+// called from any goroutine.
 //
 // Whoever holds rows must not wait in Take for more. Quiet waits for what was taken, so
-// rows that do not come are to be given back: Again for each, then Done.
+// rows that do not come are to be given back.
 func (e *RowPool) Take(ctx context.Context, n int) (Taken, error) {
 	stop := context.AfterFunc(ctx, func() {
 		e.mu.Lock()
@@ -214,16 +242,21 @@ func (e *RowPool) Take(ctx context.Context, n int) (Taken, error) {
 	defer stop()
 	for {
 		e.count(&e.taken, 1) // before, so that Quiet cannot miss it
-		t, ok := e.takeAgain()
+		t, ok := e.takeAgain(false)
 		if !ok {
 			t, ok = e.takeNew(int64(max(n, 1)))
 		}
 		if ok {
+			e.count(&e.taken, t.End-t.Row-1)
 			return t, nil
 		}
 		e.count(&e.taken, -1)
+		nudges, stolen := 0, false
+		if e.cfg.Idle != nil {
+			nudges, stolen = e.idle(-1)
+		}
 		e.mu.Lock()
-		for e.nothing() && !e.closed && ctx.Err() == nil {
+		for !stolen && e.nothing(false) && !e.closed && ctx.Err() == nil && (e.cfg.Idle == nil || nudges == e.nudges) {
 			e.others++
 			e.wake.Wait()
 			e.others--
@@ -239,16 +272,43 @@ func (e *RowPool) Take(ctx context.Context, n int) (Taken, error) {
 	}
 }
 
-// Done says that rows of Take are made. If they were the last ones of their iteration,
-// what follows it runs before Done returns.
+// GiveBack gives rows of Take back, which have not been made: they are made before all that
+// was not begun yet, by whoever is free, or where own is set by one of the executor's
+// workers.
+func (e *RowPool) GiveBack(t Taken, own bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for row := t.Row; row < t.End; row += e.grain {
+		e.again = append(e.again, againRow{Taken{t.Call, row, min(row+e.grain, t.End), t.seq}, own})
+	}
+	e.agains.Store(int32(len(e.again)))
+	if e.taken -= t.End - t.Row; e.taken == 0 {
+		e.quiet.Broadcast()
+	}
+	e.wakeUp()
+}
+
+// Part returns the rows from row up to end of t.
+func (t Taken) Part(row, end int) Taken { return Taken{t.Call, row, end, t.seq} }
+
+// Age tells which of two Taken is older: the smaller one.
+func (t Taken) Age() int64 { return t.seq }
+
+// Done says that rows of Take are made: all of a Take, or whole tickets (Rows.Grain) of it.
+// If they were the last ones of their iteration, what follows it runs before Done returns,
+// or where it may take long (Op.Expensive), on a goroutine of its own.
 func (e *RowPool) Done(t Taken) {
 	tickets := int64((t.End - t.Row + e.grain - 1) / e.grain)
 	if e.slot(t.seq).pending.Add(-tickets) > 0 {
-		e.count(&e.taken, -1)
+		e.count(&e.taken, t.Row-t.End)
 		return
 	}
 	e.finishing(1)
-	e.count(&e.taken, -1)
+	e.count(&e.taken, t.Row-t.End)
+	if e.x.prog.expensive {
+		e.x.pool.Go(func() { e.finish(t.Call) })
+		return
+	}
 	e.finish(t.Call)
 }
 

@@ -12,16 +12,17 @@ type tagged struct {
 	iter     *iteration
 	node     int32
 	dead     bool
-	admitted bool // it has passed the gate of its backend
+	admitted bool // its limiter has let it run
 }
 
 // session is one goroutine at work on one step: it runs a node, all cheap nodes
-// that become ready by it, and so on until nothing is left. Nodes of its own
-// need no lock and no counter that others see.
+// that become ready by it, and so on until nothing is left. What it does with these nodes
+// needs no lock, and no counter that other goroutines see.
 //
-// A session holds one unit of step.inflight. Of the iteration that it is in, it
-// counts the ready nodes in delta, which it adds to iteration.live when it
-// leaves: until then its share of live does not change, and is at least 1.
+// A session holds one unit of step.inflight. In delta it counts the nodes that have become
+// ready in the iteration that it is in, less those that it has run. It adds delta to
+// iteration.live when it leaves the iteration. Until then what it holds of live does not
+// change, and is at least 1.
 type session struct {
 	st    *step
 	alone bool // no other session of the step runs at the same time
@@ -31,8 +32,8 @@ type session struct {
 	cur   *iteration
 	delta int64
 
-	ready queue
-	heavy []tagged // expensive nodes that the last node made ready
+	ready     queue
+	expensive []tagged // expensive nodes that the last node made ready
 
 	call     Call    // of kernels that are not async
 	now      *Call   // of the kernel that runs
@@ -40,8 +41,8 @@ type session struct {
 	inKernel bool
 	stops    bool // a failure has to stop the step
 	woke     bool // a consumer has been woken
-	foreign  bool // this goroutine belongs to a kernel
-	borrowed bool // this goroutine is the program's, in a call that must not last: what may take long goes to others
+	foreign  bool // this goroutine belongs to a kernel, which has called Done
+	borrowed bool // this goroutine is the program's, in a call that must return soon: what may take long goes to others
 	tick     uint32
 	context  streams.Context // for work of streams that is done here
 }
@@ -120,7 +121,7 @@ func (s *session) drain() (finished bool) {
 		s.failCall(s.now, notReturned(recover()))
 	}()
 	for {
-		if len(s.heavy) > 0 {
+		if len(s.expensive) > 0 {
 			s.distribute()
 		}
 		if !s.ready.empty() {
@@ -151,29 +152,29 @@ func (s *session) leave() {
 // queue keeps a ready node: an expensive one is for others, if there are any.
 func (s *session) queue(t tagged, expensive bool) {
 	if expensive && !t.dead && s.st.helpers > 0 && (s.borrowed || s.st.x.costs.expensive(t.node)) {
-		s.heavy = append(s.heavy, t)
+		s.expensive = append(s.expensive, t)
 		return
 	}
 	s.ready.push(t)
 }
 
-// distribute gives the expensive nodes away, but for the last one if there is
-// nothing else to do here, and this goroutine may be kept.
+// distribute gives the expensive nodes to other goroutines. It keeps the last one if there
+// is nothing else to do here and this goroutine may be kept.
 func (s *session) distribute() {
-	n := len(s.heavy)
+	n := len(s.expensive)
 	if s.ready.empty() && !s.borrowed {
 		n--
-		s.ready.push(s.heavy[n])
+		s.ready.push(s.expensive[n])
 	}
-	for _, t := range s.heavy[:n] {
+	for _, t := range s.expensive[:n] {
 		if t.iter == s.cur { // delta may count it; in the others live does, one by one
 			t.iter.live.Add(1)
 			s.delta--
 		}
 	}
-	s.st.share(s.heavy[:n])
-	clear(s.heavy)
-	s.heavy = s.heavy[:0]
+	s.st.share(s.expensive[:n])
+	clear(s.expensive)
+	s.expensive = s.expensive[:0]
 }
 
 // process runs one node.
@@ -188,7 +189,7 @@ func (s *session) process(t tagged) {
 	s.delta--
 	item := &s.items[t.node]
 	if it.root.index >= s.st.life.failedAt.Load() {
-		s.leaveGate(item, t.admitted)
+		s.leaveLimiter(item, t.admitted)
 		return
 	}
 	if s.st.lanes != nil && !t.dead && item.flags&nodeStream == 0 && s.park(item, t) {
@@ -201,8 +202,9 @@ func (s *session) process(t tagged) {
 	s.control(item, t)
 }
 
-// kernel runs the kernel of a live node, and passes a dead one by. Transfers run
-// dead as well, and no gate holds them up: what they wait for may be behind it.
+// kernel runs the kernel of a live node. A dead node only passes its death on; but a
+// transfer runs even if it is dead. No limiter holds transfers up, since what they wait for
+// may wait for the limiter.
 func (s *session) kernel(item *nodeItem, t tagged) {
 	it := t.iter
 	if t.dead && item.flags&nodeTransfer == 0 {
@@ -211,8 +213,8 @@ func (s *session) kernel(item *nodeItem, t tagged) {
 		s.passToken(item, it, nodeInOrder|nodeSerial)
 		return
 	}
-	gated := s.st.gates != nil && item.flags&(nodeTransfer|nodeUngated) == 0
-	if gated && !t.admitted && !s.st.enterGate(t) {
+	limited := s.st.limiters != nil && item.flags&(nodeTransfer|nodeUnlimited) == 0
+	if limited && !t.admitted && !s.st.admit(t) {
 		return
 	}
 	switch {
@@ -224,7 +226,7 @@ func (s *session) kernel(item *nodeItem, t tagged) {
 		return
 	}
 	c := &s.call
-	c.item, c.iter, c.dead, c.gated = item, it, t.dead, gated
+	c.item, c.iter, c.dead, c.limited = item, it, t.dead, limited
 	c.in = it.in[item.in : item.in+item.numIn]
 	c.out = s.out[:item.outs]
 	if err := s.invoke(item, c); err != nil {
@@ -271,7 +273,7 @@ func (s *session) start(item *nodeItem, t tagged) {
 
 // finishCall goes on where an async node has been finished.
 func (s *session) finishCall(c *Call) {
-	s.stops = s.stops || c.stops
+	s.stops = s.stops || c.stops.Load()
 	if c.iter.root.index >= s.st.life.failedAt.Load() {
 		s.giveUp(c)
 	} else {
@@ -291,7 +293,7 @@ func (s *session) complete(item *nodeItem, c *Call, tokens nodeFlags) {
 	s.giveUp(c)
 }
 
-// fail notes that a node has failed. The step is stopped between nodes, where
+// fail notes that a node has failed. The step is stopped later, between two nodes, where
 // this goroutine holds no lock.
 func (s *session) fail(it *iteration, item *nodeItem, err error) {
 	if s.st.fail(it, item, err) {
@@ -302,19 +304,19 @@ func (s *session) fail(it *iteration, item *nodeItem, err error) {
 // failCall ends a call whose kernel has failed.
 func (s *session) failCall(c *Call, err error) {
 	s.fail(c.iter, c.item, err)
-	s.stops = s.stops || c.stops
+	s.stops = s.stops || c.stops.Load()
 	s.giveUp(c)
 }
 
-// giveUp drops the outputs that nobody took, and lets the next node through
-// the gate.
+// giveUp drops the outputs that nobody took, and lets the next node run that waits for the
+// limiter.
 func (s *session) giveUp(c *Call) {
 	for i := range c.out {
 		if c.out[i].ref != nil {
 			c.out[i].clear()
 		}
 	}
-	s.leaveGate(c.item, c.gated)
+	s.leaveLimiter(c.item, c.limited)
 }
 
 func (s *session) clearInputs(item *nodeItem, it *iteration) {

@@ -7,19 +7,19 @@ import (
 	"github.com/planktonml/plankton/streams"
 )
 
-// Cell is a number or a truth value that is computed on a stream: a kernel of a
-// stream sets its output to Ref(cell) and its work stores into the cell. It
-// reads like the value itself; whoever reads it on the host runs when the work
-// is finished. A Cell belongs to one call.
+// Cell is a number or a truth value that is computed on a stream. The kernel of a node with
+// a stream sets its output to Ref(cell), and its work stores the value into the cell later.
+// Whoever reads the output reads the value; a node of the host that does so runs when the
+// work is finished. A Cell belongs to one call.
 type Cell struct{ v Value }
 
 // Store sets the value, once.
 func (c *Cell) Store(v Value) { c.v = v }
 
-// staged is an output of a stream's node on its way: the value, whose contents
-// are there when the mark is reached. Control flow passes it on as it is, a
-// kernel of a stream reads it behind the mark, and a host kernel, a selector or
-// a predicate waits for it.
+// staged is an output of a node with a stream, on its way to the readers: a value whose
+// contents are there when the stream has come to the mark. Control flow passes it on as it
+// is. A kernel of a stream reads it behind the mark. A kernel of the host, a selector or a
+// predicate waits for the mark.
 type staged struct {
 	v    Value
 	mark *streams.Mark
@@ -67,17 +67,23 @@ func (s *staged) sole() bool {
 	return refs == 1
 }
 
-// streamCall is what a Call for a node with a stream has besides.
+// streamCall is the part of a Call that only a node with a stream needs.
 type streamCall struct {
-	issued []func(*streams.Context) error
+	issued []issued
 	held   []*staged // outputs; their memory stays while the work is on its way
 	err    error     // of the event
 }
 
-// issue runs the kernel of a node with a stream, and puts the work that it
-// issued on the stream. Everything that only needs to know that goes on at
-// once; the node is finished when the stream has got there. Without a device
-// the work is done here and now.
+// issued is work on one of the devices of a node, by their order.
+type issued struct {
+	device int
+	work   func(*streams.Context) error
+}
+
+// issue runs the kernel of a node with a stream, and puts the work that the kernel has
+// issued on the stream. Nodes that only need to know that the work is issued go on at
+// once; the node is finished when the stream has come to the end of the work. Without a
+// device the work is done here and now.
 func (s *session) issue(item *nodeItem, t tagged) {
 	st := s.st
 	c := st.newCall(item, t)
@@ -104,8 +110,8 @@ func (s *session) issue(item *nodeItem, t tagged) {
 func (s *session) workInline(c *Call) error {
 	s.inKernel = true
 	var err error
-	for _, fn := range c.issued {
-		if err = fn(&s.context); err != nil {
+	for _, w := range c.issued {
+		if err = w.work(&s.context); err != nil {
 			break
 		}
 	}
@@ -124,7 +130,12 @@ func (s *session) issueOn(l *streams.Lanes, item *nodeItem, c *Call) {
 	}
 	it.live.Add(1)
 	st.inflight.Add(1)
-	m := l.Issue(int(item.id), after, c.work)
+	var m *streams.Mark
+	if item.flags&nodeSeveral == 0 {
+		m = l.Issue(int(item.id), after, c.work)
+	} else {
+		m = l.Issue(int(item.id), after, c.parts()...)
+	}
 
 	for i, v := range c.out {
 		if v.ref == nil {
@@ -145,14 +156,28 @@ func (s *session) issueOn(l *streams.Lanes, item *nodeItem, c *Call) {
 	s.passToken(item, it, nodeInOrder|nodeSerial)
 	m.Event().Then(func(err error) {
 		c.err = err
-		st.post(shared{call: c})
+		st.post(sharedWork{call: c})
 	})
 }
 
-// work is what a stream runs for a node. The executor keeps the failure to
+// parts returns what the streams of a node on several devices run.
+func (c *Call) parts() []func(*streams.Context) error {
+	parts := make([]func(*streams.Context) error, c.st.x.prog.devicesOf(c.item.id))
+	for _, w := range c.issued {
+		if parts[w.device] == nil {
+			parts[w.device] = func(sc *streams.Context) error { return c.workOn(w.device, sc) }
+		}
+	}
+	return parts
+}
+
+// work is what the stream of a node on one device runs.
+func (c *Call) work(sc *streams.Context) error { return c.workOn(0, sc) }
+
+// workOn is what a stream runs for a node. The executor keeps the failure to
 // itself: one that stuck to the stream would spread to iterations that have
 // nothing to do with it.
-func (c *Call) work(sc *streams.Context) error {
+func (c *Call) workOn(device int, sc *streams.Context) error {
 	if c.iter.root.index >= c.st.life.failedAt.Load() {
 		return nil
 	}
@@ -162,8 +187,11 @@ func (c *Call) work(sc *streams.Context) error {
 			c.noteFailure(notReturned(recover()))
 		}
 	}()
-	for _, fn := range c.issued {
-		if err := fn(sc); err != nil {
+	for _, w := range c.issued {
+		if w.device != device {
+			continue
+		}
+		if err := w.work(sc); err != nil {
 			c.noteFailure(err)
 			break
 		}
@@ -176,7 +204,7 @@ func (c *Call) work(sc *streams.Context) error {
 func (s *session) finishStream(c *Call) {
 	it, item := c.iter, c.item
 	s.cur, s.delta = it, -1
-	s.stops = s.stops || c.stops
+	s.stops = s.stops || c.stops.Load()
 	if c.err != nil {
 		s.fail(it, item, c.err)
 	}
@@ -193,9 +221,9 @@ func (s *session) finishStream(c *Call) {
 	s.st.keepCall(c)
 }
 
-// park keeps a node of the host until the streams have got to what it reads. It
-// waits for that alone, and no goroutine waits. It drops a node whose input was
-// never written because a stream has failed: who was to write it reports that.
+// park keeps a node of the host until the streams have written what it reads, and nothing
+// else. No goroutine waits meanwhile. A node whose input was never written, because a stream
+// has failed, is dropped: the node that was to write the input reports the failure.
 func (s *session) park(item *nodeItem, t tagged) bool {
 	in := t.iter.in[item.in : item.in+item.numIn]
 	switch item.kind {
@@ -232,7 +260,7 @@ func (s *session) park(item *nodeItem, t tagged) bool {
 	for _, m := range waiting.marks {
 		m.Event().Then(func(error) {
 			if waiting.left.Add(-1) == 0 {
-				t.iter.frame.st.post(shared{tagged: t})
+				t.iter.frame.st.post(sharedWork{tagged: t})
 			}
 		})
 	}

@@ -14,7 +14,7 @@ type step struct {
 	x       *Executor
 	ctx     context.Context // of the kernels
 	in      []Value
-	lanes   *streams.Lanes // nil without a device
+	lanes   *streams.Lanes // nil without devices
 	alone   bool           // one goroutine at a time works on it
 	helpers int            // how many goroutines of the pool may work on it
 	loop    *Loop          // nil for Run
@@ -25,17 +25,17 @@ type step struct {
 	// way. At 0 nothing moves any more unless something from outside starts it.
 	inflight atomic.Int64
 
-	gates []gate // nil if every operator may run at any time
+	limiters []limiter // nil if every operator may run at any time
 
 	mu     leafMutex
 	frames [][]*frame // stock, by frameInfo
 	calls  []*Call    // stock
 
 	// Under Executor.mu:
-	shared      []shared // what any goroutine may take
-	firstShared int      // of shared: those before are taken
-	listed      bool     // in Executor.busy
-	waiting     bool     // the caller of Run waits on moved
+	shared      []sharedWork // what any goroutine may take
+	firstShared int          // of shared: those before are taken
+	listed      bool         // in Executor.busy
+	waiting     bool         // the caller of Run waits on moved
 	done        bool
 	moved       sync.Cond // shared or done changed
 
@@ -47,11 +47,11 @@ func newStep(x *Executor) (*step, error) {
 	st.moved.L = &x.mu
 	switch x.opts.Concurrency {
 	case ConcurrencyNone:
-		st.gates = make([]gate, 1)
+		st.limiters = make([]limiter, 1)
 	case ConcurrencyBackend:
-		st.gates = make([]gate, numBackends)
+		st.limiters = make([]limiter, numBackends)
 	}
-	if x.opts.Device != nil {
+	if len(x.opts.Devices) > 0 {
 		var err error
 		if st.lanes, err = x.opts.newLanes(); err != nil {
 			return nil, err
@@ -137,10 +137,13 @@ func (st *step) newCall(item *nodeItem, t tagged) *Call {
 		c = &Call{st: st, own: make([]Value, st.x.maxOuts+1)}
 	}
 	st.mu.Unlock()
-	c.item, c.iter, c.dead, c.stops, c.err, c.armed = item, t.iter, t.dead, false, nil, 0
+	c.item, c.iter, c.dead, c.err, c.armed = item, t.iter, t.dead, nil, 0
+	if c.stops.Load() {
+		c.stops.Store(false)
+	}
 	clear(c.issued)
 	c.issued, c.held = c.issued[:0], c.held[:0]
-	c.gated = st.gates != nil && item.kind == kindKernel && item.flags&nodeUngated == 0
+	c.limited = st.limiters != nil && item.kind == kindKernel && item.flags&nodeUnlimited == 0
 	c.in = t.iter.in[item.in : item.in+item.numIn]
 	if item.flags&nodeStream != 0 {
 		c.in = c.in[:item.numIn-item.arg]

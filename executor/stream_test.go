@@ -52,7 +52,14 @@ func sum(in ...int64) (s int64) {
 // drawDAG adds a random graph of host, mixed and device nodes, each of which
 // computes the same function of its inputs.
 func drawDAG(t *rapid.T, g *Graph, hosts bool) Output {
-	n := rapid.IntRange(1, 25).Draw(t, "nodes")
+	all := drawNodes(t, g, rapid.IntRange(1, 25).Draw(t, "nodes"), hosts, func() Op { return onStream(sum) })
+	total := onStream(sum)
+	return g.Add("total", total, all...).Out(0)
+}
+
+// drawNodes adds n nodes that each compute the sum of some values made before: as device
+// makes them, as mixed ones, or on the host where there may be such. It returns all values.
+func drawNodes(t *rapid.T, g *Graph, n int, hosts bool, device func() Op) []Output {
 	all := []Output{g.num(1)}
 	var ops []*Node
 	for i := range n {
@@ -60,20 +67,13 @@ func drawDAG(t *rapid.T, g *Graph, hosts bool) Output {
 		for range rapid.IntRange(1, 3).Draw(t, "inputs") {
 			in = append(in, all[rapid.IntRange(0, len(all)-1).Draw(t, "input")])
 		}
-		op := onStream(sum)
-		switch rapid.IntRange(0, 3).Draw(t, "backend") {
+		op := device()
+		switch rapid.IntRange(0, 4).Draw(t, "backend") {
 		case 0:
 			op.Backend = Mixed
 		case 1:
 			if hosts {
-				op = Op{Outputs: 1, Run: func(_ context.Context, c *Call) error {
-					args := make([]int64, c.NumIn())
-					for i := range args {
-						args[i] = c.In(i).Int()
-					}
-					c.Set(0, Int(sum(args...)))
-					return nil
-				}}
+				op = onHost(sum)
 			}
 		}
 		if len(ops) > 0 && rapid.Bool().Draw(t, "after") {
@@ -81,10 +81,23 @@ func drawDAG(t *rapid.T, g *Graph, hosts bool) Output {
 		}
 		node := g.Add(fmt.Sprintf("n%d", i), op, in...)
 		ops = append(ops, node)
-		all = append(all, node.Out(0))
+		for k := range op.Outputs {
+			all = append(all, node.Out(k))
+		}
 	}
-	total := onStream(sum)
-	return g.Add("total", total, all...).Out(0)
+	return all
+}
+
+// onHost returns an operator of numbers on the host.
+func onHost(f func(in ...int64) int64) Op {
+	return Op{Outputs: 1, Run: func(_ context.Context, c *Call) error {
+		args := make([]int64, c.NumIn())
+		for i := range args {
+			args[i] = c.In(i).Int()
+		}
+		c.Set(0, Int(f(args...)))
+		return nil
+	}}
 }
 
 // Work on streams reads only what has been written, gives the same results as
@@ -100,7 +113,7 @@ func TestStreamsRandom(t *testing.T) {
 		p, err := Compile(g, CompileOptions{})
 		require.NoError(t, err)
 		d := streamtest.New(seed)
-		x, err := New(p, Options{Workers: 1, Device: d, StreamPolicy: policy, StreamBudget: budget})
+		x, err := New(p, Options{Workers: 1, Devices: []streams.Device{d}, StreamPolicy: policy, StreamBudget: budget})
 		require.NoError(t, err)
 		var got [2]Value
 		for i := range got {
@@ -132,7 +145,7 @@ func TestStreamsPlannedWaits(t *testing.T) {
 		plan, err := streams.Assign(p.StreamGraph(), streams.Optimal, streams.Options{})
 		require.NoError(t, err)
 		d := streamtest.New(1)
-		x, err := New(p, Options{Workers: 1, Device: d, Plan: plan})
+		x, err := New(p, Options{Workers: 1, Devices: []streams.Device{d}, Plan: plan})
 		require.NoError(t, err)
 		require.NoError(t, x.Run(context.Background(), Args{}))
 		require.NoError(t, x.Close())
@@ -171,7 +184,7 @@ func newOn(t *testing.T, g *Graph, d streams.Device) *Executor {
 	t.Helper()
 	p, err := Compile(g, CompileOptions{})
 	require.NoError(t, err)
-	x, err := New(p, Options{Workers: 2, Device: d, StreamPolicy: streams.Optimal})
+	x, err := New(p, Options{Workers: 2, Devices: []streams.Device{d}, StreamPolicy: streams.Optimal})
 	require.NoError(t, err)
 	return x
 }
@@ -285,7 +298,8 @@ func TestStreamsNothingWaitsInVain(t *testing.T) {
 }
 
 // A buffer is overwritten in place by its only reader, while its writer is on
-// its way as well as afterwards, and by no reader that has company.
+// its way as well as afterwards, and by no reader that has company. One goroutine works
+// on the run: a reader beside the end of the writer may take it for company.
 func TestStreamsForwarding(t *testing.T) {
 	withDevices(t, func(t *testing.T, d streams.Device) {
 		alloc := Op{Backend: Device, Outputs: 1, HostOutputs: []int{0}, Run: func(_ context.Context, c *Call) error {
@@ -320,7 +334,7 @@ func TestStreamsForwarding(t *testing.T) {
 		g.Add("second", second, shared)
 		p, err := Compile(g, CompileOptions{ForceDeviceCompatible: true}) // one kind of memory
 		require.NoError(t, err)
-		x, err := New(p, Options{Device: d, StreamPolicy: streams.Optimal})
+		x, err := New(p, Options{Workers: 1, Devices: []streams.Device{d}, StreamPolicy: streams.Optimal})
 		require.NoError(t, err)
 		require.NoError(t, x.Run(t.Context(), Args{}))
 		require.NoError(t, x.Close())
@@ -358,7 +372,7 @@ func TestStreamsBuffers(t *testing.T) {
 		g.Output("out", out[1])
 		p, err := Compile(g, CompileOptions{})
 		require.NoError(t, err)
-		x, err := New(p, Options{Workers: 2, Device: d, StreamPolicy: streams.Optimal, Allocator: mem})
+		x, err := New(p, Options{Workers: 2, Devices: []streams.Device{d}, StreamPolicy: streams.Optimal, Allocator: mem})
 		require.NoError(t, err)
 		for range 3 {
 			got := make([]Value, 1)

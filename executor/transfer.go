@@ -13,9 +13,9 @@ type Peer struct {
 	Remote      bool    // the peer is in another address space
 }
 
-// Send adds a node that hands o to a Recv of the same key in another program,
-// through the rendezvous of the run. It runs when it is dead as well and tells
-// the receiver so. key is one name for the value, the same at both ends.
+// Send adds a node that hands o to a Recv of the same key in another program, through the
+// rendezvous of the run. The node runs even if o is dead, and tells the receiver so. key is
+// one name for the value, the same at both ends.
 func (g *Graph) Send(name, key string, to Peer, o Output, after ...*Node) *Node {
 	n := g.add(kindSend, name, 0, []Output{o}, after)
 	n.peer = &to
@@ -28,9 +28,9 @@ func (g *Graph) Send(name, key string, to Peer, o Output, after ...*Node) *Node 
 	return n
 }
 
-// Recv adds a node that yields what a Send of the same key hands over. It runs
-// when it is dead as well: the sender sends something in any case. What was
-// sent dead is a dead output.
+// Recv adds a node that yields what a Send of the same key hands over. Where a dead value was
+// sent, the output is dead. The node runs even if a node in after is dead, since the sender
+// sends something in any case.
 func (g *Graph) Recv(name, key string, from Peer, after ...*Node) Output {
 	n := g.add(kindRecv, name, 1, nil, after)
 	n.peer = &from

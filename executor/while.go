@@ -44,7 +44,7 @@ func (g *Graph) While(loop LoopSpec, vars []Output, cond func(vars []Output) Out
 		n.always = n.always || n.scope == s
 	}
 
-	// What goes on is gated by the predicate, so that the last iteration, which
+	// What goes on depends on the predicate, so that the last iteration, which
 	// only finds that the loop is over, computes nothing else.
 	exits := make([]Output, len(vars))
 	for i := range vars {

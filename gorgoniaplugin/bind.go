@@ -106,7 +106,7 @@ func inputsOf(p *pipeline.Pipeline, outputs []string) ([]*input, error) {
 		outputs = p.Outputs()
 	}
 	for _, name := range outputs {
-		if _, ok := p.Spec(name); !ok {
+		if !slices.Contains(p.Outputs(), name) {
 			return nil, &BindError{Output: name, Err: fmt.Errorf("the pipeline has no such output; it has %q", p.Outputs())}
 		}
 	}
@@ -115,7 +115,7 @@ func inputsOf(p *pipeline.Pipeline, outputs []string) ([]*input, error) {
 		if !slices.Contains(outputs, name) {
 			continue
 		}
-		spec, _ := p.Spec(name)
+		spec := p.Spec(name)
 		dtype, err := dtypeOf(spec)
 		if err != nil {
 			return nil, &BindError{Output: name, Err: err}

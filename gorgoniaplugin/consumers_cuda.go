@@ -91,9 +91,9 @@ func reshapes(op gorgonia.Op) bool {
 }
 
 // onHost says why an operator for the GPU may read its inputs on the host, "" if
-// it does not. The operators that call cuBLAS and cuDNN do not; the elementwise
-// ones do not if their kernels were generated. One with a single input that has no
-// kernel for its type runs on the host; one with two fails.
+// it does not. The operators that call cuBLAS and cuDNN do not, nor do those for single
+// elements that have kernels. One with a single input that has no kernel for its type runs
+// on the host; one with two fails.
 func (r reader) onHost(op gorgonia.Op, of tensor.Dtype) string {
 	switch pkg, name := typeOf(op); {
 	case pkg == gorgoniaPath+"/ops/nn":
@@ -105,7 +105,7 @@ func (r reader) onHost(op gorgonia.Op, of tensor.Dtype) string {
 	case name == "elemUnaryOp" && r.kernels[fmt.Sprintf("elemunaryop.%v_f%d", op, 8*of.Size())], name == "elemBinOp" && r.kernels["elembinop"]:
 		return ""
 	case name == "elemUnaryOp" || name == "elemBinOp":
-		return fmt.Sprintf("%s has no kernel (Gorgonia's cudagen makes them)", op)
+		return fmt.Sprintf("%s has no kernel", op)
 	default:
 		return fmt.Sprintf("%s runs on the host", op)
 	}

@@ -20,6 +20,15 @@ func TestBatchesAreReadOnAGPU(t *testing.T) {
 	readBatches(t)
 }
 
+// TestTrainingOnAGPU is a thousand steps of a layer with a bias, an activation and a
+// gradient, beside the host's.
+func TestTrainingOnAGPU(t *testing.T) {
+	if os.Getenv("PLANKTON_CUDA") == "" {
+		t.Skip("PLANKTON_CUDA is not set: it says that the driver is that of a GPU")
+	}
+	trainAndResume(t, 1000)
+}
+
 // readBatches multiplies every batch of five epochs by weights.
 func readBatches(t *testing.T) {
 	f, vm, got, want := attached(t, gpuLoader(t, 2, uploaded(40, 1)))

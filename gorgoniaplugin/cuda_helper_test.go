@@ -19,8 +19,8 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// The tests with the tag cuda run on the fake driver, which knows products of
-// matrices and no kernel of Gorgonia's.
+// The tests with the tag cuda run on the fake driver, which knows products of matrices
+// and the kernels for single elements.
 
 // uploaded defines a pipeline with an output "x", float32 features, that ends on
 // the GPU.

@@ -5,25 +5,27 @@ package gorgoniaplugin_test
 import (
 	"testing"
 
+	"github.com/stretchr/testify/require"
+	"gorgonia.org/gorgonia"
+
 	"github.com/planktonml/plankton/executor"
 	"github.com/planktonml/plankton/gorgoniaplugin"
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/batchop"
 	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/pipeline/readers"
 	"github.com/planktonml/plankton/streams"
 	"github.com/planktonml/plankton/streams/cuda"
 	"github.com/planktonml/plankton/streams/cuda/fakedriver"
-	"github.com/stretchr/testify/require"
-	"gorgonia.org/gorgonia"
 )
 
 // aside is ops.ToDevice whose copy nobody waits for: it is made on another stream.
 func aside(g *pipeline.Graph, v pipeline.Value) pipeline.Value {
 	return g.AddBatch(pipeline.BatchOp{
 		Name: "aside", Inputs: []pipeline.Value{v}, Outputs: []datum.Spec{v.Spec()}, Backend: executor.Mixed,
-		New: func() (pipeline.BatchKernel, error) {
+		New: func() (batchop.Kernel, error) {
 			var other streams.Stream
-			return pipeline.BatchKernelFunc(func(c *streams.Context, in, out []pipeline.BatchTensor) error {
+			return batchop.KernelFunc(func(c *streams.Context, in, out []batchop.Tensor) error {
 				q, err := cuda.QueueOf(c)
 				if err != nil {
 					return err

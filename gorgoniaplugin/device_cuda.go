@@ -134,6 +134,9 @@ func (d *device) Name() string {
 	return "the GPU of the graph"
 }
 
+// NearCPUs returns the CPUs near the first GPU, which Gorgonia works on.
+func (d *device) NearCPUs() ([]int, error) { return cuda.NearCPUs(0) }
+
 func (d *device) NewStream() (streams.Stream, error) {
 	gpu, err := d.opened()
 	if err != nil {

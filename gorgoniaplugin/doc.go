@@ -35,6 +35,9 @@
 // every RunAll. When the body ends, the feed waits for the machine to be done with
 // the batch: for its default stream, on which Gorgonia issues everything.
 //
+// Pictures may be decoded there as well: ops.DeviceDecodeResize with a decoder of nvjpeg.New
+// takes the place of ToDevice.
+//
 // Outputs without ToDevice, weights and masks are inputs, which the machine
 // copies. So is what a graph reads on the host: operators that Gorgonia does not run
 // on the GPU make it copy the batch back. An operator that is asked to run there
@@ -61,14 +64,18 @@
 //   - Gorgonia opens cuBLAS on a thread that has no context of the driver; Attach
 //     opens it again in the machine's, for machines without batches on the GPU as
 //     well.
-//   - Gorgonia's operators for single elements need kernels, which its command cudagen
-//     makes. Without them those with two inputs, such as Add, fail in RunAll, and those
-//     with one, such as Log, run on the host. Each of these kernels ends with a wait for
+//   - Gorgonia's operators for single elements need kernels. Attach loads those of package
+//     streams/cuda/kernels/elementwise, for the operators that the graph has, in place of
+//     what the machine lacks; what Gorgonia's command cudagen made stays. An operator of
+//     integers is refused: Gorgonia would compute with its numbers as with floats. A
+//     machine that no feed is attached to has none of them. Each kernel ends with a wait for
 //     everything in the machine's context, uploads included: the pipeline's work is
 //     hidden behind products and convolutions alone.
+//   - The options WithNaNWatch and WithInfWatch of a machine see nothing on the GPU: Gorgonia
+//     passes their kernels a number where they take an address, so there are none.
 //
-// None of this has run on a GPU yet. The tests run Gorgonia's products of matrices on a
-// fake driver and a fake cuBLAS; its kernels and cuDNN they do not run.
+// None of this has run on a GPU yet. The tests run Gorgonia's products of matrices and its
+// operators for single elements on a fake driver and a fake cuBLAS; cuDNN they do not run.
 //
 // # Rows that are not valid
 //

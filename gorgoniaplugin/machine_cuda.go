@@ -31,6 +31,9 @@ func (m *machine) attach(f *Feed, vm gorgonia.VM) ([]Placement, error) {
 		if err := giveContext(c); err != nil {
 			return nil, err
 		}
+		if err := loadKernels(f.graph, c); err != nil {
+			return nil, err
+		}
 	}
 	if !f.onDevice() {
 		if err := f.checkGraph(vm); err != nil {

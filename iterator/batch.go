@@ -20,7 +20,7 @@ type Batch struct {
 // is no such pipeline.
 func (b *Batch) Part(i int) *pipeline.Batch {
 	if i < 0 || i >= len(b.parts) {
-		panic(fmt.Sprintf("iterator: no pipeline %d; the loader has %d, counted from 0", i, len(b.parts)))
+		panic(fmt.Sprintf("iterator: there is no pipeline %d; the loader has %d, counted from 0", i, len(b.parts)))
 	}
 	return b.parts[i]
 }

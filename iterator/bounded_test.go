@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/batchop"
 	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/streams"
 )
@@ -86,8 +87,8 @@ func TestEveryCallIsBoundedByItsContext(t *testing.T) {
 			v := g.Read(pipeline.ReaderOptions{}, numbers{n: 8})[0]
 			return g.AddBatch(pipeline.BatchOp{
 				Name: "whole", Inputs: []pipeline.Value{v}, Outputs: []datum.Spec{{DType: datum.Int64}},
-				New: func() (pipeline.BatchKernel, error) {
-					return pipeline.BatchKernelFunc(func(_ *streams.Context, in, out []pipeline.BatchTensor) error {
+				New: func() (batchop.Kernel, error) {
+					return batchop.KernelFunc(func(_ *streams.Context, in, out []batchop.Tensor) error {
 						copy(out[0].Data, in[0].Data)
 						return hold(0)
 					}), nil

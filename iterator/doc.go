@@ -7,14 +7,14 @@
 //		train(batch.Float32s("image"), batch.Int32s("label"))
 //	}
 //
-// The error is the last pair of a loop. Written without it, as "for range", a loop ends early
-// and runs its body once more, without a batch; Loader.Err has the error afterwards, and
-// Loader.Close returns it.
+// An error is the last thing that a loop yields. A loop that does not take the error, such as
+// "for batch := range", runs its body once more, with a nil batch, and ends. Loader.Err has
+// the error then, and Loader.Close returns it.
 //
 // A Loader decides which samples a batch holds, by the plan of its reader
-// (package shard), and its pipelines make the batches ahead of the one in use. A
-// batch belongs to the loop's body until it ends, and then to the pipeline
-// again, so a loop allocates nothing. Results do not depend on the number of
+// (package shard). Its pipelines make batches ahead of the one in use. A batch belongs to
+// the body of the loop until the body ends; then the pipeline uses its memory again, so
+// that a loop allocates nothing. Results do not depend on the number of
 // workers, the prefetch depth or where a run was interrupted.
 //
 // # Epochs
@@ -31,15 +31,15 @@
 //
 // # States
 //
-// Loader.State is a place, with all that identifies data, pipeline and plan. It
-// is taken in the body of a loop, say, and stored beside the weights:
+// Loader.State says where a loader is, and what data, pipelines and plan it has. A program
+// takes it in the body of a loop, for example, and stores it beside the weights:
 //
 //	state, err := loader.State()
 //	…
 //	text, err := json.Marshal(checkpoint{state, weights})
 //
-// Loader.Restore goes on from there in another process, with the bits that would
-// have followed, and with another number of ranks if need be. It refuses a state
+// Loader.Restore goes on from there in another process: the batches are those that would
+// have followed, bit for bit. There may be another number of ranks. Restore refuses a state
 // of other data, another pipeline or another plan, and says what differs.
 // Sequences, which can only be read from their beginning, have no states.
 //

@@ -17,39 +17,39 @@ import (
 // ErrUnfinished says that DALI mode cannot give up an epoch before its end.
 var ErrUnfinished = errors.New("iterator: the epoch is not finished")
 
-// Epoch returns an iterator over the batches left in the epoch: all of them, or
-// after a break those from the first one not yet yielded. The end of an epoch is
-// the beginning of the next one, also where the break was at the last batch:
-// Epoch needs no reset in between.
+// Epoch returns an iterator over what is left of the epoch: all batches, or after a break
+// those that were not yielded yet. When all were yielded, the next call yields the next
+// epoch, even if the loop was left at the last batch. No reset is needed in between.
 //
-// Each pair is a batch with a nil error, or a nil batch with the error that
-// ended the loop; nothing follows an error. A loop that does not take the error, such
-// as "for range", runs its body once more, without a batch; Loader.Err tells then. A
-// batch goes back to the pipeline when the loop's body ends, also by break, return or
-// panic; a defer in the body runs later than that. After the last batch the workers go on with the next
-// epoch; after a break, a panic or an error they finish the sample in hand and
-// rest. A ctx that ends stops the loop with its cause, and the batches made
-// ahead are made again by the next call; a sequence begins its epoch anew.
+// Each pair is a batch and a nil error, or a nil batch and the error that ends the loop. A
+// loop that does not take the error, such as "for batch := range", runs its body once more,
+// with a nil batch; Loader.Err has the error then.
 //
-// No call of a loader lasts longer than its ctx, whatever the operators, readers and
-// sequences at work do: they see the end of their context, and the next call waits,
-// as long as its own ctx lasts, for those that do not look. Only Close waits for them
+// A batch goes back to the pipeline when the body of the loop ends, also by break, return or
+// panic. Functions that the body defers run later than that. After the last batch the
+// workers go on with the next epoch; after a break, a panic or an error they finish the
+// samples in hand and rest. The end of ctx ends the loop with the cause of ctx. The next
+// call makes again what was made ahead; a sequence begins its epoch anew.
+//
+// No call of a loader lasts longer than its ctx, whatever operators, readers and
+// sequences do that are at work. They see the end of their context. The next call waits
+// for those that do not look, as long as its own ctx lasts; only Close waits for them
 // to the end. Functions of the program that a call itself calls, such as
 // pipeline.Options.OnSampleError and those of Options.Events, are part of the call.
 //
 // After the error of a bad sample the loader stands before the batch with that
-// sample: the next call tries it again, Reset skips to the next epoch.
+// sample: the next call tries it again, and Reset goes on with the next epoch.
 func (l *Loader) Epoch(ctx context.Context) iter.Seq2[*Batch, error] { return l.Epochs(ctx, 1) }
 
-// Epochs is Epoch for n epochs, the one begun included, without a pause in
-// between. Batch.Epoch tells them apart.
+// Epochs is Epoch for n epochs, without a pause in between. What is left of an epoch that
+// was begun counts as one. Batch.Epoch tells them apart.
 func (l *Loader) Epochs(ctx context.Context, n int) iter.Seq2[*Batch, error] {
 	return l.loop(ctx, n, math.MaxInt)
 }
 
-// Steps is Epoch for the next n batches, wherever epochs end in between: for
+// Steps is Epoch for the next n batches, wherever epochs end in between. It is for
 // programs that test or save every n steps, or call n steps an epoch. No sample
-// is left out or repeated at the borders.
+// is left out or repeated where one loop ends and the next begins.
 func (l *Loader) Steps(ctx context.Context, n int) iter.Seq2[*Batch, error] {
 	return l.loop(ctx, math.MaxInt, n)
 }
@@ -95,9 +95,9 @@ func lend(b *Batch, yield func(*Batch, error) bool) bool {
 	return yield(b, nil)
 }
 
-// Next returns the next batch for programs that cannot range over an epoch, and
-// io.EOF once at the end of each epoch, after which it goes on with the next
-// one. The batch is valid until the loader is used again.
+// Next returns the next batch, for programs that cannot range over an epoch. At the end of
+// each epoch it returns io.EOF once, and goes on with the next epoch. The batch is valid
+// until the loader is used again.
 func (l *Loader) Next(ctx context.Context) (*Batch, error) {
 	if err := l.enter(); err != nil {
 		return nil, err
@@ -114,9 +114,9 @@ func (l *Loader) Next(ctx context.Context) (*Batch, error) {
 	return b, nil
 }
 
-// Prefetch makes the first batch of the next loop, waits for it and lets the
-// workers go on with those behind it, as far as PrefetchDepth allows. Without it
-// this happens when a loop asks for its first batch. The place of the loader
+// Prefetch waits until the first batch of the next loop is made; meanwhile and afterwards
+// the workers make those behind it, as far as PrefetchDepth allows. Without Prefetch the
+// first batch is made when a loop asks for it. The place of the loader
 // does not change. Within the epoch of a sequence Prefetch does nothing.
 func (l *Loader) Prefetch(ctx context.Context) error {
 	if err := l.enter(); err != nil {
@@ -134,11 +134,11 @@ func (l *Loader) Prefetch(ctx context.Context) error {
 // atEnd reports whether all batches of the epoch were delivered.
 func (l *Loader) atEnd() bool { return l.plan != nil && l.step >= l.plan.Steps(l.epoch) }
 
-// take returns the next batch of the epoch, or nil at its end, with which the
-// next epoch begins.
+// take returns the next batch of the epoch. At the end of the epoch it returns nil, and the
+// loader is in the next one.
 func (l *Loader) take(ctx context.Context) (*Batch, error) {
 	if l.atEnd() {
-		if spent(l.plan, l.epoch) {
+		if l.plan.Ended(l.epoch) {
 			return nil, fmt.Errorf("iterator: %w: DALI mode has %d epochs", shard.ErrNoSteps, shard.MaxDALIEpochs)
 		}
 		l.epoch, l.step = l.epoch+1, 0
@@ -172,7 +172,7 @@ func (l *Loader) fetch(ctx context.Context) (*Batch, error) {
 	if err := l.sync(); err != nil {
 		return nil, err
 	}
-	l.dirty = true // until all have delivered, also where one of the program's hooks panics
+	l.dirty = true // until all have delivered; one of the program's hooks may panic before
 	var b *Batch
 	taken := 0
 	defer func() {
@@ -183,7 +183,8 @@ func (l *Loader) fetch(ctx context.Context) (*Batch, error) {
 		}
 	}()
 	for i := range l.parts {
-		pb, err := l.parts[i].run.Next(ctx)
+		f, err := l.parts[i].run.Next(ctx)
+		pb := (*pipeline.Batch)(f)
 		if pb != nil && l.plan == nil && l.dropped(pb) {
 			pb.Release()
 			pb = nil
@@ -266,11 +267,11 @@ func (l *Loader) move(epoch, step int64) {
 }
 
 // Reset gives up what is left of the epoch: the next batch is the first of the
-// next epoch. Before the first batch of an epoch it does nothing but clear Err.
+// next epoch. Where no batch of the epoch was delivered yet, it only clears Err.
 //
-// In DALI mode only an epoch whose last batch was delivered is over; before that
-// DALI warns and goes on as before, and Reset returns ErrUnfinished. In an epoch
-// without end it does nothing.
+// DALI mode cannot give up a part of an epoch: before the last batch was delivered, Reset
+// returns ErrUnfinished there, where DALI warns and goes on. In an epoch without end
+// (Options.Size) Reset does nothing.
 func (l *Loader) Reset() error {
 	if err := l.enter(); err != nil {
 		return err

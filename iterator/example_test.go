@@ -137,3 +137,17 @@ func ExampleOptions() {
 	// Output:
 	// 0 [0 1] 0 [2 3] 0 [4 5] 0 [6 0] 1 [1 2] 1 [3 4] 1 [5 6]
 }
+
+// A program that ends at the first error, as panics are.
+func ExampleOf() {
+	loader := iterator.Must(iterator.Of(iterator.Options{}, pipeline.Options{BatchSize: 3}, func(g *pipeline.Graph) {
+		g.Output("x", readers.Slices(g, readers.SlicesOptions{}, readers.Rows([]float32{1, 2, 3, 4, 5}))[0])
+	}))
+	defer loader.Close()
+	for b := range iterator.MustEach(loader.Epochs(context.Background(), 1)) {
+		fmt.Println(b.Float32s("x")[:b.NumValid()])
+	}
+	// Output:
+	// [1 2 3]
+	// [4 5]
+}

@@ -31,19 +31,19 @@ type Loader struct {
 	busy   bool
 	closed bool
 
-	epoch, step int64  // the next batch to deliver
-	dirty       bool   // the runners are not at epoch, step
-	ready       *Batch // that batch, where Prefetch has fetched it
+	epoch, step int64  // of the next batch to deliver
+	dirty       bool   // the runners are elsewhere
+	ready       *Batch // the next batch to deliver, where Prefetch has fetched it
 	held        *Batch // what Next delivered last
 }
 
 // New makes a loader of pipelines, which it owns until Close. Nothing is read
 // and no worker starts before the first batch is asked for.
 //
-// The driving readers of several pipelines must agree in all but their shard;
-// each delivers the rows of its own shard. An *OptionError names what does not
-// fit, a *shard.ConfigError what no plan can be made of; shard.ErrNoSteps says
-// that the epochs would have no batch.
+// The driving readers (Options.ReaderName) of several pipelines must agree in all but
+// their shard; each delivers the rows of its own shard. The error is an *OptionError that
+// names what does not fit, a *shard.ConfigError where no plan can be made, or wraps
+// shard.ErrNoSteps where the epochs would have no batch.
 func New(o Options, pipes ...*pipeline.Pipeline) (*Loader, error) {
 	o, err := o.resolve()
 	if err != nil {
@@ -56,7 +56,7 @@ func New(o Options, pipes ...*pipeline.Pipeline) (*Loader, error) {
 	l := &Loader{opt: o, parts: parts, plan: plan, identity: identify(plan, parts)}
 	for i := range l.parts {
 		p := &l.parts[i]
-		if p.run, err = p.pipe.NewRunner(p.feed(plan, 0, 0)); err != nil {
+		if p.run, err = p.pipe.Engine().NewRunner(p.feed(plan, 0, 0)); err != nil {
 			l.close()
 			return nil, err
 		}
@@ -84,8 +84,8 @@ func (l *Loader) Plan() *shard.Plan { return l.plan }
 func (l *Loader) Classes() []string { return slices.Clone(l.parts[0].reader().Meta().Classes) }
 
 // Len returns the number of batches of the epoch that the loader is in, those
-// already delivered included; after a change of the number of ranks within the
-// epoch, those since then. It is -1 for a sequence, which does not know, and 0
+// already delivered included. Where the number of ranks has changed within the epoch, it
+// counts from the change on. It is -1 for a sequence, whose length nobody knows, and 0
 // for an epoch without end (Options.Size).
 func (l *Loader) Len() int {
 	if l.plan == nil {
@@ -95,8 +95,8 @@ func (l *Loader) Len() int {
 }
 
 // Uneven reports whether batches may have rows that are not valid: a last
-// batch that is not full, a rank that ran out before others, or a sample that
-// was skipped.
+// batch that is not full, a rank that ran out before others, batches of a budget, or a
+// sample that was skipped.
 func (l *Loader) Uneven() bool {
 	if slices.ContainsFunc(l.parts, func(p part) bool { return p.pipe.Options().OnError != pipeline.Fail }) {
 		return true
@@ -105,11 +105,14 @@ func (l *Loader) Uneven() bool {
 		return l.plan == nil && l.opt.LastBatch != shard.Drop
 	}
 	c := l.plan.Config()
-	samples, ranks := c.Samples, c.Shards
+	if budgeted(l.plan) {
+		return true
+	}
+	samples, ranks := l.plan.Draws(), c.Shards
 	if c.Size != 0 {
 		samples, ranks = c.Size, len(l.parts)
 	}
-	cut := len(l.plan.Position(l.plan.Start()).Phases) > 1 // what is left of the epoch may not fill the batches
+	cut := len(l.plan.Position(l.plan.Start()).Phases) > 1 // another world began the epoch; what it left may not fill the batches
 	return cut || samples%(int64(c.Batch)*int64(ranks)) != 0
 }
 
@@ -121,9 +124,9 @@ func (l *Loader) Err() error { return l.failed.First() }
 // Close stops the workers, joins them and frees the batches. It fails with
 // ErrBusy while a loop is running; closing twice is no error.
 //
-// It also returns the error of a loop whose body went on although it was shown the error,
-// as that of "for range loader.Epoch(ctx)" does. A body that leaves the loop at the error,
-// by break or return, has seen to it.
+// It also returns the error of a loop that nobody has taken care of, such as that of
+// "for range loader.Epoch(ctx)". A loop whose body leaves it at the error, by break or
+// return, has taken care.
 func (l *Loader) Close() error {
 	if err := l.enter(); err != nil {
 		if errors.Is(err, ErrClosed) {

@@ -235,7 +235,7 @@ func TestRanksShareAnEpoch(t *testing.T) {
 			for b, err := range l.Epoch(t.Context()) {
 				require.NoError(t, err)
 				require.Equal(t, 3, b.Parts())
-				require.PanicsWithValue(t, "iterator: no pipeline 3; the loader has 3, counted from 0", func() { b.Part(3) })
+				require.PanicsWithValue(t, "iterator: there is no pipeline 3; the loader has 3, counted from 0", func() { b.Part(3) })
 				for i := range b.Parts() {
 					for row, ok := range b.Part(i).Mask() {
 						if ok {

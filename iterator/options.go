@@ -7,9 +7,9 @@ import (
 	"github.com/planktonml/plankton/shard"
 )
 
-// Options configures a Loader. The zero value follows the only reader of the
-// pipelines, exactly, with the policy Partial. An option that has no effect in
-// the given combination is an error.
+// Options configures a Loader. The zero value is for pipelines with one reader: exact
+// epochs, whose last batch may have fewer valid rows (shard.Partial). An option that would
+// have no effect beside the others is an error.
 type Options struct {
 	// ReaderName names the reader that drives the loader: its size, shards and
 	// padding decide the epochs. Default: the only reader there is that does not follow
@@ -32,6 +32,28 @@ type Options struct {
 	// all samples are shuffled.
 	ShuffleBlock int64
 
+	// ShuffleGroup mixes the samples of so many blocks, as blocks alone keep what is alike
+	// side by side: blocks come in a random order, and the samples of each group of
+	// neighbours in it are shuffled as one. A group is read together, and batches are as
+	// varied as it is; docs/samplers.md says how large it should be. Blocks are those of
+	// ShuffleBlock, or without it the shards of the reader's source (datum.Sharded), such as
+	// tar archives and Parquet's row groups. It needs a reader with Shuffle and without
+	// StickToShard. Default 0: each block is shuffled within itself.
+	ShuffleGroup int64
+
+	// Sampler lists other samples for an epoch than every one once, such as those that
+	// shard.Weighted draws; see docs/samplers.md. Its columns have a value for each sample
+	// of the reader that drives, by Batch.IDs; pipeline.ColumnOf takes them from those of a
+	// whole data set; a sampler can also name a column of the reader, or take the reader's labels (shard.Fed). Random orders need a reader with Shuffle. Default nil: every sample
+	// once, or what the reader's Graph.Mix draws.
+	Sampler shard.Sampler
+
+	// Groups forms batches of samples of similar length, or of a bounded cost, and shares
+	// those of a step among the ranks. It needs Partition shard.ByStep. With a budget the
+	// number of steps differs from epoch to epoch, and BatchSize is the largest number of
+	// rows. Default nil: batches are stretches of the epoch's order.
+	Groups *shard.Groups
+
 	// Mode selects plankton's exact epochs, the default, or those of NVIDIA
 	// DALI with their irregularities, shard.DALI. DALI mode takes pipelines with
 	// one reader that does not shuffle, and Reset ends no epoch early.
@@ -44,8 +66,8 @@ type Options struct {
 	// epoch is the reader's, and Loader.Steps takes as many steps as one likes.
 	Size int64
 
-	// LastBatchPadded says, beside a positive Size, that the reader repeats its
-	// last sample at the end of its shard instead of going on.
+	// LastBatchPadded goes with a positive Size. It says that the reader repeats the
+	// last sample of its shard at the end instead of going on with other samples.
 	LastBatchPadded bool
 
 	// FillLastBatch is the older form of LastBatch: true is shard.Fill and false
@@ -55,10 +77,10 @@ type Options struct {
 	FillLastBatch *bool
 }
 
-// OptionError is an option that cannot be met.
+// OptionError is an option that New refuses.
 type OptionError struct {
-	Field string
-	Err   error
+	Field string // of Options, or "pipelines"
+	Err   error  // what was given, and what to do
 }
 
 func (e *OptionError) Error() string { return fmt.Sprintf("iterator: %s: %v", e.Field, e.Err) }
@@ -73,6 +95,18 @@ func (o Options) String() string {
 	s := fmt.Sprintf("reader %s, last batch %s, partition by %s, mode %s", name, o.LastBatch, o.Partition, o.Mode)
 	if o.ShuffleBlock != 0 {
 		s += fmt.Sprintf(", shuffled in blocks of %d", o.ShuffleBlock)
+	}
+	switch {
+	case o.ShuffleGroup != 0 && o.ShuffleBlock != 0:
+		s += fmt.Sprintf(", %d at a time", o.ShuffleGroup)
+	case o.ShuffleGroup != 0:
+		s += fmt.Sprintf(", shuffled by %d shards at a time", o.ShuffleGroup)
+	}
+	if o.Sampler != nil {
+		s += fmt.Sprintf(", sampler %T", o.Sampler)
+	}
+	if g := o.Groups; g != nil {
+		s += fmt.Sprintf(", groups of windows of %d, budget %d, padded %t", g.Window, g.Budget, g.Padded)
 	}
 	if o.Size != 0 {
 		s += fmt.Sprintf(", size %d, last batch padded %t", o.Size, o.LastBatchPadded)

@@ -31,6 +31,8 @@ func TestOptionsThatContradictEachOther(t *testing.T) {
 		`Mode is Mode(9); want Exact or DALI`:                            {Mode: 9},
 		`Partition is Partition(9); want ByShard or ByStep`:              {Partition: 9},
 		`there is no reader "valid"; the pipeline has ["reader"]`:        {ReaderName: "valid"},
+		`BlockGroup is 3; want 0 without Shuffle`:                        {ShuffleGroup: 3},
+		`BlockGroup is -3; want a positive number of blocks`:             {ShuffleGroup: -3},
 		`reader "reader": shard: Block is -1; want a positive number of`: {ShuffleBlock: -1},
 	} {
 		l, err := New(o, unordered.pipe(t))
@@ -71,6 +73,7 @@ func TestOptionsThatSequencesDoNotTake(t *testing.T) {
 		"Mode":         {Mode: shard.DALI},
 		"Partition":    {Partition: shard.ByStep},
 		"ShuffleBlock": {ShuffleBlock: 4},
+		"ShuffleGroup": {ShuffleGroup: 4},
 		"LastBatch":    {LastBatch: shard.Fill},
 	} {
 		p, err := pipeline.New(pipeline.Options{BatchSize: 4}, func(g *pipeline.Graph) {
@@ -137,6 +140,14 @@ func TestOptionsPrintThemselves(t *testing.T) {
 		Options{LastBatch: shard.Drop, Mode: shard.DALI, Size: 7, LastBatchPadded: true}.String())
 	require.Equal(t, "reader train, last batch fill, partition by step, mode exact, shuffled in blocks of 64",
 		Options{ReaderName: "train", LastBatch: shard.Fill, Partition: shard.ByStep, ShuffleBlock: 64}.String())
+	require.Equal(t, "reader (only one), last batch partial, partition by shard, mode exact, shuffled in blocks of 64, 5 at a time",
+		Options{ShuffleBlock: 64, ShuffleGroup: 5}.String())
+	require.Equal(t, "reader (only one), last batch partial, partition by shard, mode exact, shuffled by 5 shards at a time", Options{ShuffleGroup: 5}.String())
+}
+
+func TestSamplersPrintThemselves(t *testing.T) {
+	require.Equal(t, "reader (only one), last batch partial, partition by step, mode exact, sampler shard.Repeated, groups of windows of 9, budget 7, padded true",
+		Options{Partition: shard.ByStep, Sampler: shard.Repeated{Times: 2}, Groups: &shard.Groups{Window: 9, Budget: 7, Padded: true}}.String())
 }
 
 func TestUnevenLoaders(t *testing.T) {

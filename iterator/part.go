@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/planktonml/plankton/internal/run"
 	"github.com/planktonml/plankton/pipeline"
 	"github.com/planktonml/plankton/shard"
 )
@@ -11,12 +12,20 @@ import (
 // part is one pipeline of a loader.
 type part struct {
 	pipe   *pipeline.Pipeline
-	run    *pipeline.Runner
-	driver int              // the reader that drives
-	orders *pipeline.Orders // nil for sequences
+	run    *run.Runner
+	driver int         // the reader that drives
+	orders *run.Orders // nil for sequences
 }
 
 func (p *part) reader() *pipeline.Reader { return p.pipe.Readers()[p.driver] }
+
+// feed returns the feed of the part from a batch of the plan on; plan is nil for a sequence.
+func (p *part) feed(plan *shard.Plan, epoch, step int64) run.Feed {
+	if plan == nil {
+		return run.SequenceFeed{Epoch: epoch}
+	}
+	return p.orders.Feed(plan, epoch, step)
+}
 
 // newParts checks that pipelines fit together and returns them with the plan of
 // their driving readers, nil for sequences.
@@ -49,8 +58,11 @@ func newParts(o Options, pipes []*pipeline.Pipeline) ([]part, *shard.Plan, error
 	}
 	for i := range parts {
 		p := &parts[i]
-		if p.orders, err = p.pipe.Orders(p.driver); err != nil {
+		if p.orders, err = p.pipe.Engine().Orders(p.driver); err != nil {
 			return nil, nil, err
+		}
+		if o.Groups != nil && p.orders.ReadOn() {
+			return nil, nil, &OptionError{"Groups", fmt.Errorf("the pipeline has %d readers, and those that go along with the driver read on by its rows, of which ranks have different numbers in groups; let them follow it (Follow), or leave Groups out", len(p.pipe.Readers()))}
 		}
 		if o.Mode == shard.DALI && p.orders.ReadOn() {
 			return nil, nil, &OptionError{"Mode", fmt.Errorf("DALI mode takes pipelines with one reader, this one has %d", len(p.pipe.Readers()))}
@@ -94,6 +106,7 @@ func agree(p, q *part) error {
 		{"fingerprint of the data set", hex(a.Meta().Fingerprint), hex(b.Meta().Fingerprint)},
 		{"number of draws of the mix", a.Mix.Draws, b.Mix.Draws},
 		{"weights of the mix", fmt.Sprint(a.Mix.Weights), fmt.Sprint(b.Mix.Weights)},
+		{"shares of the mix", a.PlanConfig(1, 0).Shares.String(), b.PlanConfig(1, 0).Shares.String()},
 		{"NumShards", a.NumShards, b.NumShards},
 		{"PadLastBatch", a.PadLastBatch, b.PadLastBatch},
 		{"StickToShard", a.StickToShard, b.StickToShard},
@@ -121,6 +134,12 @@ func (o *Options) checkSequence(r *pipeline.Reader) error {
 		field, given = "Partition", o.Partition
 	case o.ShuffleBlock != 0:
 		field, given = "ShuffleBlock", o.ShuffleBlock
+	case o.ShuffleGroup != 0:
+		field, given = "ShuffleGroup", o.ShuffleGroup
+	case o.Sampler != nil:
+		field, given = "Sampler", fmt.Sprintf("%T", o.Sampler)
+	case o.Groups != nil:
+		field, given = "Groups", "set"
 	case o.LastBatch == shard.Fill:
 		return &OptionError{"LastBatch", errors.New("a sequence cannot fill its last batch: it has no other samples to fill it with")}
 	default:
@@ -129,20 +148,43 @@ func (o *Options) checkSequence(r *pipeline.Reader) error {
 	return &OptionError{field, fmt.Errorf("it is %v, but reader %q is a sequence, which has no length to plan epochs with; leave it out", given, r.Name)}
 }
 
+// feed puts the sampler and the groups into a config, with the columns of a reader that they name.
+func (o *Options) feed(cfg *shard.Config, r *pipeline.Reader) (err error) {
+	cfg.Sampler = o.Sampler
+	if fed, ok := o.Sampler.(shard.Fed); ok {
+		if cfg.Sampler, err = fed.Feed(r); err != nil {
+			return &OptionError{"Sampler", err}
+		}
+	}
+	if cfg.Groups, err = o.Groups.Feed(r); err != nil {
+		return &OptionError{"Groups", err}
+	}
+	return nil
+}
+
 // newPlan returns the plan of the driving readers.
 func newPlan(o Options, parts []part) (*shard.Plan, error) {
 	r := parts[0].reader()
 	cfg := r.PlanConfig(parts[0].pipe.Options().BatchSize, parts[0].pipe.Options().Seed)
-	cfg.Policy, cfg.Mode, cfg.Partition, cfg.Block = o.LastBatch, o.Mode, o.Partition, o.ShuffleBlock
+	cfg.Policy, cfg.Mode, cfg.Partition = o.LastBatch, o.Mode, o.Partition
 	cfg.Size, cfg.LastBatchPadded = o.Size, o.LastBatchPadded
+	if err := o.feed(&cfg, r); err != nil {
+		return nil, err
+	}
 	if o.Size != 0 {
 		for i := range parts {
 			cfg.Pipes = append(cfg.Pipes, parts[i].reader().ShardID)
 		}
 	}
+	if err := o.setBlocks(&cfg, r); err != nil {
+		return nil, err
+	}
 	plan, err := shard.New(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("iterator: reader %q: %w", r.Name, err)
+	}
+	if err := o.checkLookAhead(&cfg, r); err != nil {
+		return nil, err
 	}
 	return plan, plan.CheckSteps()
 }

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/planktonml/plankton/internal/terminal"
+	"github.com/planktonml/plankton/shard"
 )
 
 // Progress shows on a terminal how far a training loop is: the epoch, the step,
@@ -34,8 +35,8 @@ type Progress struct {
 	seen         Stats // when it began
 }
 
-// NewProgress returns the progress of so many epochs on out, from the loader's
-// place on: the steps that it counts are those of all of them.
+// NewProgress returns the progress of a number of epochs, which is shown on out. It counts
+// the steps of all these epochs, from the place of the loader on.
 func NewProgress(out io.Writer, loader *Loader, epochs int) *Progress {
 	return newProgress(terminal.On(out), loader, epochs)
 }
@@ -53,7 +54,7 @@ func newProgress(line *terminal.Line, loader *Loader, epochs int) *Progress {
 	if epochs > 1 {
 		p.last = epoch + int64(epochs)
 	}
-	if plan := loader.Plan(); plan != nil && plan.Len(epoch) > 0 {
+	if plan := loader.Plan(); plan != nil && plan.Len(epoch) > 0 && (epochs == 1 || !budgeted(plan)) {
 		p.total = -step
 		for e := range int64(epochs) {
 			p.total += plan.Steps(epoch + e)
@@ -62,8 +63,14 @@ func newProgress(line *terminal.Line, loader *Loader, epochs int) *Progress {
 	return p
 }
 
-// Step notes that a batch has been used. The format and its arguments are shown
-// behind the figures of the loader; they may be left out.
+// budgeted reports whether the steps of each epoch are only known after a pass over it.
+func budgeted(plan *shard.Plan) bool {
+	groups := plan.Config().Groups
+	return groups != nil && groups.Budget > 0
+}
+
+// Step notes that a batch has been used. What format and args say is shown behind the
+// figures of the loader; an empty format adds nothing.
 func (p *Progress) Step(format string, args ...any) {
 	p.steps++
 	if !p.line.Due() {

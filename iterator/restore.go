@@ -8,14 +8,14 @@ import (
 	"github.com/planktonml/plankton/shard"
 )
 
-// errSequence says that only data with a length and random access have places.
+// errSequence says that a sequence has no places.
 var errSequence = errors.New("iterator: a sequence can only be read from its beginning: it has no position")
 
 // MismatchError names the first thing in which the loader that made a state or
 // position differs from the one that is to go on from it.
 type MismatchError struct {
 	What   string // such as "the number of samples of reader train"
-	Stored string // what it was: of a long description the words that differ
+	Stored string // what it was; of a long description only the words that differ
 	Loader string // what it is now
 }
 
@@ -23,13 +23,13 @@ func (e *MismatchError) Error() string {
 	return fmt.Sprintf("iterator: the state belongs to another run: %s was %s, now it is %s; go on with the same data and settings, or start anew", e.What, e.Stored, e.Loader)
 }
 
-// State returns the place after the last batch that was yielded, whatever was
-// made ahead: in the body of a loop, the place behind the batch at hand. At the
-// end of an epoch that is the start of the next one. It is the same on every
+// State returns the place behind the last batch that was yielded; batches that were made
+// ahead do not count. In the body of a loop that is the place behind the batch at hand, and
+// at the end of an epoch the beginning of the next one. The state is the same on every
 // rank, so one of them may store it for all.
 //
-// What becomes of bad samples (pipeline.Options.OnError) is not part of it, so that a run
-// that a bad sample has ended can go on without the sample; caps such as MaxBad count
+// A state says nothing of what becomes of bad samples (pipeline.Options.OnError), so that a
+// run that a bad sample has ended can go on without the sample. Caps such as MaxBad count
 // anew after Restore. Sequences have no state.
 func (l *Loader) State() (State, error) {
 	pos, err := l.Position()
@@ -41,23 +41,35 @@ func (l *Loader) State() (State, error) {
 // the same wherever the state was taken.
 //
 // The loader may have another number of shards and another batch size than the
-// one that made the state. By shard, what is left of the epoch is then cut anew
-// into one shard per rank; by step, the global batches go on, and are the same
-// if NumShards times the batch size is. Either way no sample of the epoch is
-// lost or repeated. In DALI mode, and where a reader goes along with another one, the
-// two numbers must stay.
+// one that made the state. Under shard.ByShard what is left of the epoch is then cut anew
+// into one shard per rank. Under shard.ByStep the global batches go on; they are the same
+// if NumShards times the batch size is the same. Either way no sample of the epoch is
+// lost or repeated. The two numbers must stay in DALI mode, where a pipeline has a
+// reader that reads on beside the one that drives (run.Orders), and where one of its
+// operators mixes the rows of a batch (pipeline.BatchOp.Mixes), as ops.Mixup does.
 //
 // The error is a *MismatchError if the data set, the pipeline or the plan is
 // another, or a *shard.PositionError if the plan cannot have come to the place;
 // it wraps ErrDamaged for the zero State. The loader has not moved then.
 func (l *Loader) Restore(s State) error {
+	return l.seekState(s, true)
+}
+
+// SeekState is Restore for programs that look at the order of a run without its operators,
+// by Which: the data and the plan must be the same, what is made of the data may be
+// anything.
+func (l *Loader) SeekState(s State) error {
+	return l.seekState(s, false)
+}
+
+func (l *Loader) seekState(s State, operators bool) error {
 	if len(s.identity.Pipelines) == 0 {
 		return fmt.Errorf("%w: it is empty", ErrDamaged)
 	}
-	return l.seek(s.position, func() error { return l.checkIdentity(&s.identity) })
+	return l.seek(s.position, func() error { return l.checkIdentity(&s.identity, operators) })
 }
 
-// Position is the part of State that is a place, and nothing else.
+// Position returns the place that State describes, without the description of the loader.
 func (l *Loader) Position() (shard.Position, error) {
 	if l.plan == nil {
 		return shard.Position{}, errSequence
@@ -65,9 +77,9 @@ func (l *Loader) Position() (shard.Position, error) {
 	return l.plan.Position(l.epoch, l.step), nil
 }
 
-// Seek is Restore without a check that data, pipeline and plan are the same. A
-// position that the loader's plan cannot lead to is a *shard.PositionError, and
-// the loader has not moved.
+// Seek is Restore without the check that data, pipeline and plan are the same. A
+// position to which the loader's plan cannot come is a *shard.PositionError; the loader has
+// not moved then.
 func (l *Loader) Seek(pos shard.Position) error {
 	return l.seek(pos, func() error { return nil })
 }
@@ -100,31 +112,44 @@ func (l *Loader) seek(pos shard.Position, check func() error) error {
 	return nil
 }
 
-// checkWorld refuses another world where a reader goes at the pace of another
-// one's steps: its place would depend on how many ranks there were before.
+// checkWorld refuses another number of ranks or another batch size where a reader reads on
+// beside the one that drives, since its place depends on how many rows were read before, and
+// where rows are mixed with others of their batch.
 func (l *Loader) checkWorld(pos shard.Position) error {
 	c := l.plan.Config()
 	for i := range l.parts {
-		if !l.parts[i].orders.ReadOn() {
+		var why string
+		switch {
+		case l.parts[i].orders.ReadOn():
+			why = "several readers"
+		case l.parts[i].pipe.Mixes():
+			why = "an operator that mixes the rows of a batch"
+		default:
 			continue
 		}
 		for _, ph := range pos.Phases {
 			if ph.Shards != c.Shards || ph.Batch != c.Batch {
-				return &MismatchError{"the world of a pipeline with several readers", world(ph.Shards, ph.Batch), world(c.Shards, c.Batch)}
+				return &MismatchError{"the world of a pipeline with " + why, world(ph.Shards, ph.Batch), world(c.Shards, c.Batch)}
 			}
 		}
 	}
 	return nil
 }
 
-// checkIdentity compares what a state says of its loader with l.
-func (l *Loader) checkIdentity(stored *identity) error {
+// checkIdentity compares what a state says of its loader with l: the data, line by line
+// what is made of them, unless only their order matters, and the plan.
+func (l *Loader) checkIdentity(stored *identity, operators bool) error {
 	own := &l.identity
 	if len(stored.Pipelines) != len(own.Pipelines) {
 		return &MismatchError{"the number of different pipelines", fmt.Sprint(len(stored.Pipelines)), fmt.Sprint(len(own.Pipelines))}
 	}
 	for i := range own.Pipelines {
-		if err := own.Pipelines[i].check(&stored.Pipelines[i]); err != nil {
+		p, was := &own.Pipelines[i], &stored.Pipelines[i]
+		err := p.checkReaders(was)
+		if err == nil && operators {
+			err = p.checkLines(was.Lines)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -135,9 +160,8 @@ func (l *Loader) checkIdentity(stored *identity) error {
 	return nil
 }
 
-// check compares the pipeline of a state with one of the loader: first the data,
-// then, line by line, what is made of them.
-func (p *pipelineIdentity) check(stored *pipelineIdentity) error {
+// checkReaders compares the data of a state's pipeline with those of one of the loader.
+func (p *pipelineIdentity) checkReaders(stored *pipelineIdentity) error {
 	if len(stored.Readers) != len(p.Readers) {
 		return &MismatchError{"the number of readers", fmt.Sprint(len(stored.Readers)), fmt.Sprint(len(p.Readers))}
 	}
@@ -157,7 +181,7 @@ func (p *pipelineIdentity) check(stored *pipelineIdentity) error {
 			return &MismatchError{"the order of reader " + own.Name, x, y}
 		}
 	}
-	return p.checkLines(stored.Lines)
+	return nil
 }
 
 // checkLines compares what is made of the data, line by line.

@@ -23,20 +23,20 @@ var (
 // stateVersion is raised when a stored state is to be understood otherwise.
 const stateVersion = 1
 
-// State is a place between two batches of a loader, with what is needed to
-// notice that it belongs to another run: the plan with its seed, the data sets,
-// the pipelines and their kernels. It is to be stored beside the weights of a
-// model. States are immutable values.
+// State is a place between two batches of a loader, and a description of the loader: the
+// plan with its seed, the data sets, the pipelines and their kernels. By the description a
+// loader notices a state that is not its own. A State is to be stored beside the weights of
+// a model. It does not change.
 //
 // The stored form is a line of JSON of one or two kilobytes, with a version and
-// a checksum, for encoding/json as well as in text and binary files.
+// a checksum. It serves encoding/json, and text and binary files as well.
 type State struct {
 	position shard.Position
 	identity identity
 }
 
 // identity is what a state says of the loader that made it. It is the same for
-// all ranks of a run and in no way depends on the place.
+// all ranks of a run, and does not depend on the place.
 type identity struct {
 	Plan      string             `json:"plan"`
 	Pipelines []pipelineIdentity `json:"pipelines"`

@@ -13,14 +13,14 @@ type Stats struct {
 	Batches    int64         `json:"batches"`
 	Samples    int64         `json:"samples"`        // valid rows
 	Bad        int64         `json:"bad"`            // samples that were skipped or replaced
-	Active     time.Duration `json:"active_ns"`      // time spent in loops over epochs
-	Waited     time.Duration `json:"waited_ns"`      // the part of it in which the loop's body had no batch
-	Body       time.Duration `json:"body_ns"`        // the part in which it had one
+	Active     time.Duration `json:"active_ns"`      // time spent in loops over epochs: Waited and Body
+	Waited     time.Duration `json:"waited_ns"`      // time in which a loop waited for a batch
+	Body       time.Duration `json:"body_ns"`        // time in which the body of a loop had a batch
 	FirstBatch time.Duration `json:"first_batch_ns"` // the wait for the first batch
 	Gaps       int64         `json:"gaps"`           // times an epoch followed another
 	Gap        time.Duration `json:"gap_ns"`         // the waits for those epochs' first batches
 
-	Pipelines []stats.Run `json:"pipelines"` // of each, in the order given to New
+	Pipelines []stats.Run `json:"pipelines"` // in the order given to New
 }
 
 // Stats returns the counts so far. It may be called from any goroutine, also
@@ -36,8 +36,8 @@ func (l *Loader) Stats() Stats {
 	return s
 }
 
-// sum makes the totals from the pipelines. The loader takes their batches one
-// after the other, so waits add up, and the body runs when the last one is there.
+// sum makes the totals from those of the pipelines. The loader takes the batches of a step
+// from one pipeline after the other, so the waits add up; the body runs when all are there.
 func (s *Stats) sum() {
 	for i := range s.Pipelines {
 		c := &s.Pipelines[i].Consumer
@@ -61,8 +61,7 @@ func (s Stats) Sub(earlier Stats) Stats {
 	return d
 }
 
-// WaitShare returns the share of the loops' time that their bodies waited for
-// data, 0 to 1.
+// WaitShare returns the part of Active in which loops waited for data, 0 to 1.
 func (s Stats) WaitShare() float64 {
 	if s.Active <= 0 {
 		return 0
@@ -70,7 +69,7 @@ func (s Stats) WaitShare() float64 {
 	return float64(s.Waited) / float64(s.Active)
 }
 
-// Rate returns valid samples per second of the loops' time.
+// Rate returns the valid samples per second of Active.
 func (s Stats) Rate() float64 {
 	if s.Active <= 0 {
 		return 0
@@ -90,8 +89,7 @@ func (s Stats) Verdict() stats.Verdict {
 	return slowest.Verdict()
 }
 
-// String writes the counts on one line. The Stats of each pipeline write a
-// table.
+// String writes the counts on one line. Those of a pipeline (stats.Run) write a table.
 func (s Stats) String() string {
 	return fmt.Sprintf("%d samples in %d batches, %.0f samples/s, waited %.1f %% of the time, first batch after %v, %d bad",
 		s.Samples, s.Batches, s.Rate(), 100*s.WaitShare(), s.FirstBatch.Round(time.Microsecond), s.Bad)

@@ -36,9 +36,9 @@ func naps(t *testing.T, n int64, each time.Duration, pipes int) *Loader {
 	return l
 }
 
-func run(t *testing.T, l *Loader, epochs int, step time.Duration) {
+func epochs(t *testing.T, l *Loader, n int, step time.Duration) {
 	t.Helper()
-	for _, err := range l.Epochs(t.Context(), epochs) {
+	for _, err := range l.Epochs(t.Context(), n) {
 		require.NoError(t, err)
 		time.Sleep(step)
 	}
@@ -48,7 +48,7 @@ func TestStatsOfALoader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := naps(t, 8, 10*time.Millisecond, 1)
 		defer l.Close()
-		run(t, l, 2, 5*time.Millisecond) // eight batches of 20 ms, a step of 5 ms
+		epochs(t, l, 2, 5*time.Millisecond) // eight batches of 20 ms, a step of 5 ms
 		s := l.Stats()
 		require.EqualValues(t, 8, s.Batches)
 		require.EqualValues(t, 16, s.Samples)
@@ -62,7 +62,7 @@ func TestStatsOfALoader(t *testing.T) {
 		require.Equal(t, stats.ByReader, s.Verdict().Bound)
 
 		time.Sleep(time.Hour) // the program does something else
-		run(t, l, 1, 5*time.Millisecond)
+		epochs(t, l, 1, 5*time.Millisecond)
 		d := l.Stats().Sub(s)
 		require.EqualValues(t, 4, d.Batches)
 		require.Equal(t, 20*time.Millisecond, d.Body, "time between loops is no step")
@@ -83,7 +83,7 @@ func TestStatsOfSeveralPipelinesAddUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := naps(t, 8, 10*time.Millisecond, 2)
 		defer l.Close()
-		run(t, l, 1, 100*time.Millisecond)
+		epochs(t, l, 1, 100*time.Millisecond)
 		s := l.Stats()
 		require.EqualValues(t, 2, s.Batches)
 		require.EqualValues(t, 8, s.Samples)
@@ -106,7 +106,7 @@ func TestTheVerdictIsThatOfTheSlowestPipeline(t *testing.T) {
 			}
 			l, err := New(Options{}, pipes...)
 			require.NoError(t, err)
-			run(t, l, 2, time.Millisecond)
+			epochs(t, l, 2, time.Millisecond)
 			require.NoError(t, l.Close())
 			s := l.Stats()
 			require.Equal(t, stats.ByReader, s.Verdict().Bound)
@@ -125,7 +125,7 @@ func TestBadSamplesAreCounted(t *testing.T) {
 		return nil
 	}
 	l := s.loaderOf(t)
-	run(t, l, 2, 0)
+	epochs(t, l, 2, 0)
 	require.EqualValues(t, 6, l.Stats().Bad)
 	require.EqualValues(t, 2*(22-3), l.Stats().Samples)
 }
@@ -139,7 +139,7 @@ func TestStatsWhileALoopRunsAndAfterClose(t *testing.T) {
 			_ = l.Stats().String()
 		}
 	}()
-	run(t, l, 4, 0)
+	epochs(t, l, 4, 0)
 	<-done
 	require.NoError(t, l.Close())
 	require.EqualValues(t, 400, l.Stats().Samples)
@@ -178,7 +178,7 @@ func TestProgressOfASequence(t *testing.T) {
 	defer l.Close()
 	var b bytes.Buffer
 	progress := newProgress(terminal.To(&b, 200), l, 1)
-	run(t, l, 1, 0)
+	epochs(t, l, 1, 0)
 	progress.Step("")
 	require.Contains(t, b.String(), "1 step, ")
 	require.NotContains(t, b.String(), "epoch")
@@ -228,7 +228,7 @@ func TestProgressFromTheEndOfAnEpoch(t *testing.T) {
 	}
 	var b bytes.Buffer
 	p := newProgress(terminal.To(&b, 200), l, 2)
-	run(t, l, 1, 0)
+	epochs(t, l, 1, 0)
 	p.Step("")
 	require.Contains(t, b.String(), "epoch 3/3  12 % ")
 	require.Contains(t, b.String(), "1 of 8 steps in all")
@@ -240,7 +240,7 @@ func TestProgressOfAVeryLongRun(t *testing.T) {
 	defer l.Close()
 	var b bytes.Buffer
 	progress := newProgress(terminal.To(&b, 200), l, math.MaxInt)
-	run(t, l, 1, 0)
+	epochs(t, l, 1, 0)
 	progress.Step("")
 	require.Contains(t, b.String(), "epoch 2  1 step, ")
 }

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// differ returns the words in which two descriptions differ: what stands between those
-// that they have in common at the beginning and at the end, or, where they have as many,
-// each that is another. Without any it returns "nothing".
+// differ returns the words in which two descriptions differ. Where they have as many words,
+// these are the words that are not equal at their places; else what is left when the words
+// that are equal at the beginning and at the end are taken away. No word is "nothing".
 func differ(a, b string) (was, now string) {
 	as, bs := words(a), words(b)
 	if len(as) != len(bs) {

@@ -5,8 +5,9 @@ import (
 	"sync/atomic"
 )
 
-// Budget is a Gate that refuses what would exceed a number of bytes. It never
-// waits.
+// Budget is a Gate that refuses what would exceed a number of bytes. It never waits. It is
+// for programs that make pools themselves, such as for executor.Pools: a pipeline keeps to
+// its MemoryBudget with gates of its own, at which samples wait for each other.
 type Budget struct {
 	limit      int64
 	used, peak atomic.Int64

@@ -12,20 +12,20 @@ import (
 // of the machine, or less where a control group (Linux) or a limit on the process's
 // address space says so; without swap. It is asked once. Where the system does not tell,
 // it is what a process can address.
-func MachineMemory() int64 { return machine() }
+func MachineMemory() int64 { return machineMemory() }
 
-var machine = sync.OnceValue(func() int64 {
+var machineMemory = sync.OnceValue(func() int64 {
 	if n := systemMemory(); n > 0 {
-		return min(n, addressable)
+		return min(n, addressSpace)
 	}
-	return addressable
+	return addressSpace
 })
 
-// addressable is the size of a process's memory on the 64-bit systems that Go knows.
-const addressable = 1 << 47
+// addressSpace is the size of a process's memory on the 64-bit systems that Go knows.
+const addressSpace = 1 << 47
 
-// noticeable is how many bytes are worth a look at what the process holds.
-const noticeable = 1 << 20
+// smallestChecked is the smallest request that is worth a look at what the process holds.
+const smallestChecked = 1 << 20
 
 // Room returns a *RoomError if the machine has no room for n more bytes beside what
 // the program holds on the Go heap. The Go runtime would end the process over them. Less
@@ -34,7 +34,7 @@ func Room(n int64) error { return room(n, MachineMemory(), liveHeap) }
 
 func room(n, machine int64, live func() int64) error {
 	switch {
-	case n < noticeable || n <= machine-live():
+	case n < smallestChecked || n <= machine-live():
 		return nil
 	case n <= machine:
 		runtime.GC() // some of it may be garbage

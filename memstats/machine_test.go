@@ -9,12 +9,12 @@ import (
 
 func TestTheMachineHasMemory(t *testing.T) {
 	require.Greater(t, MachineMemory(), int64(64<<20))
-	require.LessOrEqual(t, MachineMemory(), int64(addressable))
+	require.LessOrEqual(t, MachineMemory(), int64(addressSpace))
 	require.NoError(t, Room(MachineMemory()/1000))
 }
 
 func TestMoreThanTheMachineHas(t *testing.T) {
-	for _, n := range []int{int(MachineMemory()) + 1, addressable, 1 << 60, math.MaxInt} {
+	for _, n := range []int{int(MachineMemory()) + 1, addressSpace, 1 << 60, math.MaxInt} {
 		_, err := Heap{}.Alloc(n)
 		var over *RoomError
 		require.ErrorAs(t, err, &over)

@@ -1,11 +1,16 @@
-// Package memstats holds the memory of a pipeline: buffers that are reused
-// from batch to batch, rules by which they grow and shrink, counts of what they
-// hold, and bounds on it.
+// Package memstats manages the memory of pipelines: it allocates buffers, uses them again
+// from batch to batch, lets them grow and shrink by rules, counts what is held, and asks
+// before more is taken. The counts gave the package its name; it has nothing to do with
+// runtime.MemStats.
 //
-// A Pool hands out memory of one kind (host, page-locked, device) from an
-// Allocator and counts it; a Buffer is a piece of it that follows the sizes it
-// is asked for. Every piece starts on a 64-byte boundary, which vector
-// instructions and cache lines like.
+//   - A [Pool] hands out memory of one [Kind] (the host's, page-locked, a device's) from an
+//     [Allocator], and counts it ([Pool.Stats]). Every piece begins on a 64-byte boundary,
+//     which vector instructions and cache lines like.
+//   - A [Buffer] is a piece of a pool's memory that follows the sizes it is asked for.
+//   - [Rules] say by how much a buffer grows, and when it shrinks.
+//   - A [Gate] is asked before a pool takes memory. A [Budget] is one that refuses what would
+//     exceed a number of bytes.
+//   - [MachineMemory] is how much the process can have, and [Room] refuses what is more.
 //
 // # Growing and shrinking
 //

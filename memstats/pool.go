@@ -65,6 +65,14 @@ func (p *Pool) With(g Gate) *Pool {
 	return &Pool{opt: p.opt, gate: g, root: p}
 }
 
+// From returns a pool that is p but for its allocator: memory that is allocated from it
+// counts as p's and is asked of p's gate.
+func (p *Pool) From(a Allocator) *Pool {
+	o := p.opt
+	o.Allocator = a
+	return &Pool{opt: o, gate: p.gate, root: p.base()}
+}
+
 func (p *Pool) base() *Pool {
 	if p.root != nil {
 		return p.root
@@ -152,6 +160,10 @@ func (p *Pool) Alloc(n int) ([]byte, error) {
 // Free implements Allocator. Nothing may be using the memory, nor work on a device
 // that is still on its way.
 func (p *Pool) Free(mem []byte) { p.free(mem[:cap(mem)]) }
+
+// Forget says that memory which Alloc has returned is somebody else's from now on. It counts
+// no more, and is not to be freed here.
+func (p *Pool) Forget(mem []byte) { p.Give(int64(cap(mem))) }
 
 // Trim gives back what is idle, and returns how many bytes that was.
 func (p *Pool) Trim() (n int64) {

@@ -4,52 +4,76 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"sync"
+	"slices"
 
+	"github.com/planktonml/plankton/internal/accel"
 	"github.com/planktonml/plankton/internal/affinity"
+	"github.com/planktonml/plankton/internal/compiled"
 )
 
 // ErrUnsupported is wrapped by New's error for an option that the operating system
 // cannot fulfil: SetAffinity elsewhere than on Linux.
 var ErrUnsupported = affinity.ErrUnsupported
 
-// setAffinity finds out which CPUs each worker may run on.
-func (p *Pipeline) setAffinity() error {
-	o := &p.opt
+// cpus finds out which CPUs so many workers may run on, nil for any.
+func (o *Options) cpus(workers int) (*compiled.CPUs, error) {
 	if !o.SetAffinity {
 		if o.AffinityMask != nil || o.CPUsNearDevice != nil {
-			return errors.New("AffinityMask or CPUsNearDevice is given without SetAffinity, which they belong to")
+			return nil, errors.New("AffinityMask or CPUsNearDevice is given without SetAffinity, which they belong to")
 		}
-		return nil
+		return nil, nil
 	}
 	allowed, err := affinity.Allowed()
 	if err != nil {
-		return fmt.Errorf("SetAffinity: %w", err)
+		return nil, fmt.Errorf("SetAffinity: %w", err)
 	}
 	mask := o.AffinityMask
 	if mask == nil {
 		if mask, err = maskFromEnv(os.LookupEnv); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	mask = mask[:min(len(mask), p.maxWorkers())] // others are for more workers than there are
+	mask = mask[:min(len(mask), workers)] // others are for more workers than there are
 	if err := affinity.Check(mask, allowed); err != nil {
-		return fmt.Errorf("SetAffinity: %w", err)
+		return nil, fmt.Errorf("SetAffinity: %w", err)
 	}
 	near := allowed
-	if o.CPUsNearDevice != nil && p.maxWorkers() > len(mask) {
-		if near, err = o.CPUsNearDevice(); err != nil {
-			return fmt.Errorf("SetAffinity: the CPUs near the device: %w", err)
-		}
-		if len(near) == 0 {
-			return errors.New("SetAffinity: CPUsNearDevice has named none")
-		}
-		if err := affinity.Check(near, allowed); err != nil {
-			return fmt.Errorf("SetAffinity: near the device: %w", err)
+	if workers > len(mask) {
+		if near, err = o.nearCPUs(allowed); err != nil {
+			return nil, err
 		}
 	}
-	p.cpus = affinity.Assign(p.maxWorkers(), mask, near)
-	return nil
+	return &compiled.CPUs{Mask: mask, Near: near}, nil
+}
+
+// nearCPUs returns the CPUs near the device that the process may run on.
+func (o *Options) nearCPUs(allowed []int) ([]int, error) {
+	if o.CPUsNearDevice != nil {
+		near, err := o.CPUsNearDevice()
+		if err != nil {
+			return nil, fmt.Errorf("SetAffinity: the CPUs near the device: %w", err)
+		}
+		if len(near) == 0 {
+			return nil, errors.New("SetAffinity: CPUsNearDevice has named none")
+		}
+		if err := affinity.Check(near, allowed); err != nil {
+			return nil, fmt.Errorf("SetAffinity: near the device: %w", err)
+		}
+		return near, nil
+	}
+	d, ok := o.Device.(accel.Near)
+	if !ok {
+		return allowed, nil
+	}
+	near, err := d.NearCPUs()
+	if err != nil {
+		return nil, fmt.Errorf("SetAffinity: the CPUs near %s: %w", o.Device.Name(), err)
+	}
+	near = slices.DeleteFunc(near, func(cpu int) bool { return !slices.Contains(allowed, cpu) })
+	if len(near) == 0 {
+		return allowed, nil
+	}
+	return near, nil
 }
 
 // maskFromEnv returns the mask that the environment sets, nil for none.
@@ -64,39 +88,4 @@ func maskFromEnv(lookup func(string) (string, bool)) ([]int, error) {
 		}
 	}
 	return nil, nil
-}
-
-// pinner ties the workers of a region to their CPUs.
-type pinner struct {
-	cpus    [][]int    // by worker
-	results chan error // of the workers' first attempts
-	all     sync.Once  // has gathered them
-	err     error      // the first of them that is one
-}
-
-func newPinner(cpus [][]int) *pinner {
-	return &pinner{cpus: cpus, results: make(chan error, len(cpus))}
-}
-
-// pin is executor.Rows.Start.
-func (p *pinner) pin(worker int) (unpin func()) {
-	unpin, err := affinity.Pin(p.cpus[worker])
-	select {
-	case p.results <- err:
-	default: // a fresh goroutine of a worker whose operator ended the one before
-	}
-	return unpin
-}
-
-// wait returns the first error once all workers have begun. It is the same from then on,
-// since a worker is pinned once.
-func (p *pinner) wait() error {
-	p.all.Do(func() {
-		for range p.cpus {
-			if err := <-p.results; p.err == nil && err != nil {
-				p.err = fmt.Errorf("pipeline: SetAffinity: %w", err)
-			}
-		}
-	})
-	return p.err
 }

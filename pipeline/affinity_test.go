@@ -4,13 +4,17 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/planktonml/plankton/internal/affinity"
+	"github.com/planktonml/plankton/internal/feedtest"
 	"github.com/planktonml/plankton/pipeline/datum"
+	"github.com/planktonml/plankton/streams"
+	"github.com/planktonml/plankton/streams/streamtest"
 )
 
 func allowedCPUs(t *testing.T) []int {
@@ -88,6 +92,40 @@ func TestWorkersRunOnTheirCPUs(t *testing.T) {
 	require.Equal(t, []string{affinity.Format(allowed)}, keys(masks()))
 }
 
+// near is a device that names CPUs.
+type near struct {
+	streams.Device
+	cpus []int
+	err  error
+}
+
+func (n near) NearCPUs() ([]int, error) { return n.cpus, n.err }
+
+// A device's own CPUs are the default, as far as the process may run on them.
+func TestCPUsThatTheDeviceNames(t *testing.T) {
+	allowed := allowedCPUs(t)
+	device := streamtest.New(1)
+	defer device.Close()
+	const missing = 4000
+	for _, c := range []struct {
+		names, want []int
+	}{
+		{allowed[:1], allowed[:1]},
+		{[]int{missing, allowed[len(allowed)-1]}, allowed[len(allowed)-1:]},
+		{[]int{missing}, allowed},
+		{nil, allowed},
+	} {
+		got, err := (&Options{Device: near{Device: device, cpus: slices.Clone(c.names)}}).nearCPUs(allowed)
+		require.NoError(t, err)
+		require.Equal(t, c.want, got, "%v", c.names)
+	}
+	d := near{Device: device, err: errors.New("no driver")}
+	_, err := New(Options{BatchSize: 1, SetAffinity: true, Device: d}, func(g *Graph) {
+		g.Output("x", g.Read(ReaderOptions{}, numbers{n: 4})[0])
+	})
+	require.ErrorContains(t, err, "SetAffinity: the CPUs near test: no driver")
+}
+
 func (r *Runner) mustNext(t *testing.T) {
 	b, err := r.Next(t.Context())
 	require.NoError(t, err)
@@ -134,7 +172,7 @@ func TestASequenceWithPinnedWorkers(t *testing.T) {
 			b.Release()
 		}
 		require.Equal(t, 36, valid)
-		require.NoError(t, r.Reset(inOrder{1 << 40, 4}))
+		require.NoError(t, r.Reset(feedtest.Once(1<<40, 4)))
 	}
 	for mask := range masks() {
 		require.Contains(t, []string{fmt.Sprint(allowed[0]), fmt.Sprint(allowed[len(allowed)-1])}, mask)
@@ -190,7 +228,7 @@ func TestCPUsThatAreTakenAwayAfterTheBuild(t *testing.T) {
 	p, _ := pinned(t, Options{Workers: 2}, func(g *Graph) Value {
 		return g.ReadSequence(ReaderOptions{}, count{n: 40, ended: &ended})[0]
 	})
-	p.cpus[1] = []int{1 << 20}
+	p.compiled.Options().CPUs.Near = []int{1 << 20}
 	r := runner(t, p, 1<<40)
 	for range 2 {
 		_, err := r.Next(t.Context())

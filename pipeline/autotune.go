@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"runtime"
 	"time"
-
-	"github.com/planktonml/plankton/pipeline/stats"
 )
 
 // Autotune lets a pipeline choose its number of workers and its prefetch depth
@@ -62,12 +60,6 @@ func (a *Autotune) validate(o Options) error {
 	return nil
 }
 
-// tuner returns the tuner of a run.
-func (o *Options) tuner() *stats.Tuner {
-	a := o.Autotune
-	return stats.NewTuner(stats.Setting{Workers: o.Workers, Depth: o.PrefetchDepth}, stats.Limits{MaxWorkers: a.MaxWorkers, MaxDepth: a.MaxPrefetch, MaxMemory: a.MaxMemory})
-}
-
 // String writes the limits, as in "tuned up to 8 workers and prefetch 8".
 func (a *Autotune) String() string {
 	s := fmt.Sprintf("tuned up to %d workers and prefetch %d", a.MaxWorkers, a.MaxPrefetch)
@@ -75,20 +67,4 @@ func (a *Autotune) String() string {
 		s += fmt.Sprintf(" within %d bytes", a.MaxMemory)
 	}
 	return s
-}
-
-// maxWorkers returns the most workers that a run may have.
-func (p *Pipeline) maxWorkers() int {
-	if p.opt.Autotune != nil {
-		return p.opt.Autotune.MaxWorkers
-	}
-	return p.opt.Workers
-}
-
-// slots returns the most batches that a run may have in memory.
-func (p *Pipeline) slots() int {
-	if p.opt.Autotune != nil {
-		return p.opt.Autotune.MaxPrefetch + 1
-	}
-	return p.opt.PrefetchDepth + 1
 }

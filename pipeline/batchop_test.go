@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/planktonml/plankton/executor"
+	"github.com/planktonml/plankton/internal/feedtest"
+	"github.com/planktonml/plankton/pipeline/batchop"
 	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/streams"
 	"github.com/planktonml/plankton/streams/streamtest"
@@ -21,8 +23,8 @@ import (
 func affine(g *Graph, name string, backend executor.Backend, a, b float32, in ...Value) Value {
 	return g.AddBatch(BatchOp{
 		Name: name, Inputs: in, Outputs: []datum.Spec{{DType: datum.Float32, Shape: []int{2}}}, Backend: backend,
-		New: func() (BatchKernel, error) {
-			return BatchKernelFunc(func(c *streams.Context, in, out []BatchTensor) error {
+		New: func() (batchop.Kernel, error) {
+			return batchop.KernelFunc(func(c *streams.Context, in, out []batchop.Tensor) error {
 				if c != nil {
 					for i := range in {
 						streamtest.Reads(c, &in[i].Data[0])
@@ -119,8 +121,8 @@ func TestABatchOperatorsError(t *testing.T) {
 			v := square(g, g.Read(ReaderOptions{}, numbers{n: 8})[0], nil)
 			g.Output("y", g.AddBatch(BatchOp{
 				Name: "third", Inputs: []Value{v}, Outputs: []datum.Spec{{DType: datum.Uint8}}, Backend: backend,
-				New: func() (BatchKernel, error) {
-					return BatchKernelFunc(func(*streams.Context, []BatchTensor, []BatchTensor) error {
+				New: func() (batchop.Kernel, error) {
+					return batchop.KernelFunc(func(*streams.Context, []batchop.Tensor, []batchop.Tensor) error {
 						if calls++; calls == 3 {
 							return broken
 						}
@@ -139,7 +141,7 @@ func TestABatchOperatorsError(t *testing.T) {
 		_, err = r.Next(t.Context())
 		require.ErrorIs(t, err, broken)
 		require.ErrorContains(t, err, "third")
-		require.NoError(t, r.Reset(inOrder{8, 2}))
+		require.NoError(t, r.Reset(feedtest.Once(8, 2)))
 		b, err := r.Next(t.Context())
 		require.NoError(t, err)
 		b.Release()
@@ -164,8 +166,8 @@ func TestABatchOperatorThatEndsItsGoroutine(t *testing.T) {
 			v := square(g, g.Read(ReaderOptions{}, numbers{n: 100})[0], nil)
 			g.Output("y", g.AddBatch(BatchOp{
 				Name: "third", Inputs: []Value{v}, Outputs: []datum.Spec{{DType: datum.Uint8}},
-				New: func() (BatchKernel, error) {
-					return BatchKernelFunc(func(*streams.Context, []BatchTensor, []BatchTensor) error {
+				New: func() (batchop.Kernel, error) {
+					return batchop.KernelFunc(func(*streams.Context, []batchop.Tensor, []batchop.Tensor) error {
 						if calls.Add(1)%3 == 0 {
 							runtime.Goexit()
 						}
@@ -186,7 +188,7 @@ func TestABatchOperatorThatEndsItsGoroutine(t *testing.T) {
 			}
 			require.ErrorIs(t, err, executor.ErrGoexit, "%+v", o)
 			require.ErrorContains(t, err, "third")
-			require.NoError(t, r.Reset(inOrder{100, 2}))
+			require.NoError(t, r.Reset(feedtest.Once(100, 2)))
 		}
 		cancel()
 		require.NoError(t, r.Close())
@@ -194,8 +196,8 @@ func TestABatchOperatorThatEndsItsGoroutine(t *testing.T) {
 }
 
 func TestMistakesWithBatchOperators(t *testing.T) {
-	pass := func() (BatchKernel, error) {
-		return BatchKernelFunc(func(*streams.Context, []BatchTensor, []BatchTensor) error { return nil }), nil
+	pass := func() (batchop.Kernel, error) {
+		return batchop.KernelFunc(func(*streams.Context, []batchop.Tensor, []batchop.Tensor) error { return nil }), nil
 	}
 	out := []datum.Spec{{DType: datum.Float32, Shape: []int{2}}}
 	for want, define := range map[string]func(g *Graph, v Value) Value{

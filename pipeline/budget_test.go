@@ -16,7 +16,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/planktonml/plankton/executor"
+	"github.com/planktonml/plankton/internal/feedtest"
 	"github.com/planktonml/plankton/memstats"
+	"github.com/planktonml/plankton/pipeline/batchop"
 	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/pipeline/stats"
 	"github.com/planktonml/plankton/streams"
@@ -104,8 +106,8 @@ func whole(g *Graph, v Value, backends ...executor.Backend) Value {
 	for i, b := range backends {
 		v = g.AddBatch(BatchOp{
 			Name: fmt.Sprint("whole", i), Inputs: []Value{v}, Outputs: []datum.Spec{{DType: datum.Int32}}, Backend: b,
-			New: func() (BatchKernel, error) {
-				return BatchKernelFunc(func(_ *streams.Context, in, out []BatchTensor) error {
+			New: func() (batchop.Kernel, error) {
+				return batchop.KernelFunc(func(_ *streams.Context, in, out []batchop.Tensor) error {
 					for row, x := range datum.View[int32](in[0].Data) {
 						datum.View[int32](out[0].Data)[row] = x + 1
 					}
@@ -131,7 +133,7 @@ func drain(t require.TestingT, r *Runner, ctx testContext, hold func(*Batch)) (r
 			if s := b.Sample("blob", i); ok {
 				row += fmt.Sprint(s.Shape(), slices.Compact(append([]byte{}, s.Bytes()...)))
 			}
-			if b.p.output("whole") >= 0 {
+			if slices.Contains(b.Names(), "whole") {
 				row += fmt.Sprint(b.Int32s("whole")[i])
 			}
 			rows = append(rows, row)
@@ -161,7 +163,7 @@ func TestABudgetChangesNothingButTheMemory(t *testing.T) {
 		}
 		o.Concurrency = rapid.SampledFrom([]executor.Concurrency{executor.ConcurrencyFull, executor.ConcurrencyBackend, executor.ConcurrencyNone}).Draw(t, "concurrency")
 		backends := rapid.SliceOfN(rapid.SampledFrom([]executor.Backend{executor.Host, executor.Mixed, executor.Device}), 0, 3).Draw(t, "whole")
-		feed := inOrder{n, int64(o.BatchSize)}
+		feed := feedtest.Once(n, int64(o.BatchSize))
 		build := func(o Options) *Pipeline {
 			p, err := New(o, func(g *Graph) {
 				v := sized(g, g.Read(ReaderOptions{}, numbers{n: n})[0], size)
@@ -208,7 +210,7 @@ func TestABudgetChangesNothingButTheMemory(t *testing.T) {
 		if !ragged {
 			most = 0
 		}
-		dense, _ := build(o).denseBytes()
+		dense, _ := build(o).compiled.DenseBytes()
 		least := largest + most + dense
 		o.MemoryBudget = rapid.Int64Range(least, 2*least).Draw(t, "budget")
 		checked := memstats.NewChecked(memstats.Heap{})
@@ -220,7 +222,7 @@ func TestABudgetChangesNothingButTheMemory(t *testing.T) {
 }
 
 // The sample region does not wait for memory of a batch that waits for the region, at
-// the gates of Options.Concurrency: two batches fit here, three do not.
+// the limits of Options.Concurrency: two batches fit here, three do not.
 func TestGatesUnderABudget(t *testing.T) {
 	for _, c := range []executor.Concurrency{executor.ConcurrencyFull, executor.ConcurrencyBackend, executor.ConcurrencyNone} {
 		for _, backends := range [][]executor.Backend{{executor.Host}, {executor.Mixed}, {executor.Host, executor.Device, executor.Host}} {
@@ -504,8 +506,8 @@ func TestAFailingBatchUnderABudget(t *testing.T) {
 			calls := 0
 			g.Output("whole", g.AddBatch(BatchOp{
 				Name: "fails", Inputs: []Value{v}, Outputs: []datum.Spec{{DType: datum.Int32}},
-				New: func() (BatchKernel, error) {
-					return BatchKernelFunc(func(_ *streams.Context, in, out []BatchTensor) error {
+				New: func() (batchop.Kernel, error) {
+					return batchop.KernelFunc(func(_ *streams.Context, in, out []batchop.Tensor) error {
 						if calls++; calls%3 == 0 {
 							time.Sleep(10 * time.Millisecond) // until samples wait for memory
 							return broken
@@ -522,7 +524,7 @@ func TestAFailingBatchUnderABudget(t *testing.T) {
 			rows, err := drain(t, r, patience(t, time.Minute), func(*Batch) {})
 			require.ErrorIs(t, err, broken)
 			require.Len(t, rows, 8)
-			require.NoError(t, r.Reset(inOrder{n, 4}))
+			require.NoError(t, r.Reset(feedtest.Once(n, 4)))
 		}
 	}
 }

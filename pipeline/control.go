@@ -4,25 +4,13 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/planktonml/plankton/internal/compiled"
 	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 // Control flow inside the sample region: the operators of branches and loops
 // stand in the same list as all others, and control nodes among them say where
 // a worker goes on.
-
-// control is what a node does if it is no operator and no reader.
-type control uint8
-
-const (
-	noControl  control = iota
-	test               // goes to target if its input is zero
-	move               // copies its inputs to its outputs, then goes to target, if there is one
-	enter              // begins a loop: iterations draw random numbers of their own
-	iterate            // begins an iteration
-	leave              // ends a loop
-	wholeBatch         // is no part of the region: it works on whole batches
-)
 
 // block is a list of operators that run together: the definition itself, a
 // branch, or a part of a loop.
@@ -64,7 +52,7 @@ func (g *Graph) inside(name string, define func() []Value) ([]Value, bool) {
 }
 
 // control adds a control node and returns its number.
-func (g *Graph) control(name string, kind control, in []Value, out []int) int {
+func (g *Graph) control(name string, kind compiled.Kind, in []Value, out []int) int {
 	n := node{op: Op{Name: name, Inputs: in}, reader: -1, kind: kind, target: -1, block: g.block, out: out}
 	for _, v := range in {
 		n.in = append(n.in, v.id)
@@ -97,12 +85,12 @@ func (g *Graph) If(pred Value, then, otherwise func() []Value) []Value {
 		g.Fail(name, fmt.Errorf("the predicate is %s; one number per sample is wanted", pred.Spec()))
 		return nil
 	}
-	branch := g.control(name, test, []Value{pred}, nil)
+	branch := g.control(name, compiled.Test, []Value{pred}, nil)
 	yes, ok := g.inside(name, then)
-	thenEnd := g.control(name, move, yes, nil)
+	thenEnd := g.control(name, compiled.Move, yes, nil)
 	g.nodes[branch].target = len(g.nodes)
 	no, ok2 := g.inside(name, otherwise)
-	otherwiseEnd := g.control(name, move, no, nil)
+	otherwiseEnd := g.control(name, compiled.Move, no, nil)
 	g.nodes[thenEnd].target = len(g.nodes)
 	if !ok || !ok2 {
 		return make([]Value, len(yes))
@@ -138,19 +126,19 @@ func (g *Graph) While(vars []Value, cond func(vars []Value) Value, body func(var
 	if !g.checkSamples(name, vars...) {
 		return make([]Value, len(vars))
 	}
-	first := g.control(name, move, vars, nil)
+	first := g.control(name, compiled.Move, vars, nil)
 	cur := make([]Value, len(vars))
 	for i, v := range vars {
 		cur[i] = g.newValue(v.Spec(), first)
 		g.nodes[first].out = append(g.nodes[first].out, cur[i].id)
 	}
-	begin := g.control(name, enter, nil, nil)
-	again := g.control(name, iterate, nil, nil)
+	begin := g.control(name, compiled.Enter, nil, nil)
+	again := g.control(name, compiled.Iterate, nil, nil)
 	pred, ok := g.inside(name, func() []Value { return []Value{cond(slices.Clone(cur))} })
 	if !ok {
 		return make([]Value, len(vars))
 	}
-	branch := g.control(name, test, pred, nil)
+	branch := g.control(name, compiled.Test, pred, nil)
 	next, ok := g.inside(name, func() []Value { return slices.Clone(body(slices.Clone(cur))) })
 	if !ok {
 		return make([]Value, len(vars))
@@ -166,8 +154,8 @@ func (g *Graph) While(vars []Value, cond func(vars []Value) Value, body func(var
 		}
 	}
 	parts := g.apart(name, cur, next)
-	back := g.control(name, move, next, g.nodes[first].out)
-	end := g.control(name, leave, nil, nil)
+	back := g.control(name, compiled.Move, next, g.nodes[first].out)
+	end := g.control(name, compiled.Leave, nil, nil)
 	g.nodes[back].target, g.nodes[branch].target = again, end
 	g.belong(append(parts, first, begin, again, branch, back, end)...)
 	return cur
@@ -181,7 +169,7 @@ func (g *Graph) apart(name string, cur, next []Value) (nodes []int) {
 		if v == cur[i] || !slices.Contains(cur, v) {
 			continue
 		}
-		n := g.control(name, move, []Value{v}, nil)
+		n := g.control(name, compiled.Move, []Value{v}, nil)
 		next[i] = g.newValue(v.Spec(), n)
 		g.nodes[n].out = []int{next[i].id}
 		nodes = append(nodes, n)
@@ -200,7 +188,7 @@ func (g *Graph) Varying(v Value) Value {
 	for i := range spec.Shape {
 		spec.Shape[i] = -1
 	}
-	n := g.control(name, move, []Value{v}, nil)
+	n := g.control(name, compiled.Move, []Value{v}, nil)
 	out := g.newValue(spec, n)
 	g.nodes[n].out = []int{out.id}
 	return out

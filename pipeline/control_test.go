@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/planktonml/plankton/internal/feedtest"
 	"github.com/planktonml/plankton/pipeline/datum"
 )
 
@@ -180,7 +181,7 @@ func TestALoopWithoutEndStopsWithItsContext(t *testing.T) {
 			})[0])
 		})
 		require.NoError(t, err)
-		r, err := p.NewRunner(inOrder{1, 1})
+		r, err := p.NewRunner(feedtest.Once(1, 1))
 		require.NoError(t, err)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -247,7 +248,7 @@ func TestWhatNobodyNeedsIsLeftOut(t *testing.T) {
 		g.Output("x", v)
 	})
 	require.NoError(t, err)
-	require.Len(t, p.nodes, 1)
+	require.Len(t, p.compiled.Nodes(), 1)
 	b, err := runner(t, p, 2).Next(t.Context())
 	require.NoError(t, err)
 	b.Release()

@@ -15,7 +15,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/planktonml/plankton/executor"
+	"github.com/planktonml/plankton/internal/feedtest"
 	"github.com/planktonml/plankton/memstats"
+	"github.com/planktonml/plankton/pipeline/batchop"
 	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/pipeline/stats"
 	"github.com/planktonml/plankton/streams"
@@ -93,7 +95,7 @@ func TestDepthsChangeNothing(t *testing.T) {
 			BatchSize: rapid.IntRange(1, 5).Draw(t, "batch"), Workers: rapid.IntRange(1, 3).Draw(t, "workers"),
 			Device: d, StreamPolicy: rapid.SampledFrom([]streams.Policy{streams.Single, streams.PerOperator, streams.Optimal}).Draw(t, "policy"),
 		}
-		feed := inOrder{n, int64(o.BatchSize)}
+		feed := feedtest.Once(n, int64(o.BatchSize))
 		define := func(g *Graph) { twoParts(g, n) }
 		start := func(o Options) *Runner {
 			p, err := New(o, define)
@@ -109,7 +111,7 @@ func TestDepthsChangeNothing(t *testing.T) {
 		o.HostPrefetchDepth, o.DevicePrefetchDepth = depths[0], depths[1]
 		p, err := New(o, define)
 		require.NoError(t, err)
-		host, device := p.denseBytes()
+		host, device := p.compiled.DenseBytes()
 		if budgets {
 			o.MemoryBudget, o.DeviceMemoryBudget = host+1000, device // room for the samples in the making
 		}
@@ -168,8 +170,8 @@ func TestDepthsAreKept(t *testing.T) {
 				up := g.AddBatch(BatchOp{
 					Name: "upload", Inputs: []Value{square(g, g.Read(ReaderOptions{}, numbers{n: 100})[0], nil)},
 					Outputs: []datum.Spec{{DType: datum.Float32, Shape: []int{2}}}, Backend: executor.Mixed,
-					New: func() (BatchKernel, error) {
-						return BatchKernelFunc(func(_ *streams.Context, in, out []BatchTensor) error {
+					New: func() (batchop.Kernel, error) {
+						return batchop.KernelFunc(func(_ *streams.Context, in, out []batchop.Tensor) error {
 							<-uploaded
 							copy(out[0].Data, in[0].Data)
 							return nil
@@ -179,7 +181,7 @@ func TestDepthsAreKept(t *testing.T) {
 				g.Output("x", up)
 			})
 			require.NoError(t, err)
-			r, err := p.NewRunner(inOrder{100, 2})
+			r, err := p.NewRunner(feedtest.Once(100, 2))
 			require.NoError(t, err)
 			first := make(chan *Batch)
 			go func() {
@@ -229,14 +231,14 @@ func TestDepthsWhenARunEnds(t *testing.T) {
 			},
 			func(r *Runner) {
 				r.Stop()
-				require.NoError(t, r.Reset(inOrder{30, 2}))
+				require.NoError(t, r.Reset(feedtest.Once(30, 2)))
 				require.Len(t, words(t, r, func(int, *Batch) {}), 15)
 			},
 		} {
 			d := newTestDevice(uint64(taken))
 			p, err := New(Options{BatchSize: 2, Device: d, HostPrefetchDepth: 2, DevicePrefetchDepth: 1}, func(g *Graph) { twoParts(g, 30) })
 			require.NoError(t, err)
-			r, err := p.NewRunner(inOrder{30, 2})
+			r, err := p.NewRunner(feedtest.Once(30, 2))
 			require.NoError(t, err)
 			take(t, r, taken)
 			end(r)
@@ -257,8 +259,8 @@ func TestDepthsWhenAnOperatorFails(t *testing.T) {
 			g.Output("y", g.AddBatch(BatchOp{
 				Name: "breaks", Inputs: []Value{square(g, g.Read(ReaderOptions{}, numbers{n: 100})[0], nil)},
 				Outputs: []datum.Spec{{DType: datum.Uint8}}, Backend: executor.Device,
-				New: func() (BatchKernel, error) {
-					return BatchKernelFunc(func(*streams.Context, []BatchTensor, []BatchTensor) error {
+				New: func() (batchop.Kernel, error) {
+					return batchop.KernelFunc(func(*streams.Context, []batchop.Tensor, []batchop.Tensor) error {
 						if calls++; calls == at+1 {
 							return broken
 						}
@@ -274,7 +276,7 @@ func TestDepthsWhenAnOperatorFails(t *testing.T) {
 		_, err = r.Next(ctx)
 		cancel()
 		require.ErrorIs(t, err, broken)
-		require.NoError(t, r.Reset(inOrder{100, 2}))
+		require.NoError(t, r.Reset(feedtest.Once(100, 2)))
 		take(t, r, 20)
 		require.NoError(t, r.Close())
 		require.NoError(t, host.Close())
@@ -328,12 +330,12 @@ func TestAReleaseBesideAReset(t *testing.T) {
 				b.Release()
 			}()
 			for err = ErrBusy; errors.Is(err, ErrBusy); runtime.Gosched() {
-				err = r.Reset(inOrder{30, 2})
+				err = r.Reset(feedtest.Once(30, 2))
 			}
 			require.NoError(t, err)
 			require.Len(t, words(t, r, func(int, *Batch) {}), 15)
 			<-released
-			require.NoError(t, r.Reset(inOrder{30, 2}))
+			require.NoError(t, r.Reset(feedtest.Once(30, 2)))
 		}
 		require.NoError(t, r.Close())
 		d.end(t)

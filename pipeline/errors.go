@@ -1,93 +1,42 @@
 package pipeline
 
 import (
-	"errors"
-	"fmt"
-
-	"github.com/planktonml/plankton/internal/printable"
-	"github.com/planktonml/plankton/memstats"
+	"github.com/planktonml/plankton/pipeline/fault"
 	"github.com/planktonml/plankton/streams"
 )
 
 var (
 	// ErrClosed is returned by everything that is used after Close.
-	ErrClosed = errors.New("pipeline: closed")
+	ErrClosed = fault.ErrClosed
 	// ErrBusy is returned when a pipeline already has an owner: a loader, or a
 	// run that is not over.
-	ErrBusy = errors.New("pipeline: in use")
+	ErrBusy = fault.ErrBusy
 	// ErrReleased is returned, or the value of a panic where there is no error to
 	// return, when a batch is used that was released.
-	ErrReleased = errors.New("pipeline: the batch was released")
+	ErrReleased = fault.ErrReleased
 	// ErrTooManyBad is returned when more samples failed than the options allow.
-	ErrTooManyBad = errors.New("pipeline: too many bad samples")
+	ErrTooManyBad = fault.ErrTooManyBad
 )
 
-// BuildError is a mistake in a pipeline's definition, found by New.
-type BuildError struct {
-	Op  string // the operator or reader, by its name
-	Err error
-}
-
-func (e *BuildError) Error() string {
-	return fmt.Sprintf("pipeline: %s: %s", e.Op, printable.Line(e.Err.Error()))
-}
-func (e *BuildError) Unwrap() error { return e.Err }
-
-// SampleError is a sample that could not be made.
-type SampleError struct {
-	Source string // where the sample comes from: a path, or "reader[index]"
-	Index  int64  // its index in the reader's data set, as datum.Sample.Index
-	Op     string // the operator that failed
-	Ended  bool   // it ended the run, under the policy Fail; Error then says how to go on without it
-	Err    error
-}
-
-func (e *SampleError) Error() string {
-	s := fmt.Sprintf("pipeline: %s: %s: %s", printable.Name(e.Source), e.Op, printable.Line(e.Err.Error()))
-	if e.Ended {
-		s += "; set OnError to Skip or Replace to go on without such samples"
-	}
-	return s
-}
-func (e *SampleError) Unwrap() error { return e.Err }
-
-// MemoryError is memory for a dense output that could not be had when a run began,
-// or under Autotune, when it needed one batch more.
-type MemoryError struct {
-	Op    string        // the operator or reader that makes the output, as in Pipeline.OperatorMemory
-	Kind  memstats.Kind // of the memory
-	Bytes int64         // for a batch
-	Err   error         // of the allocator or the budget; it knows how much is free
-}
-
-func (e *MemoryError) Error() string {
-	return fmt.Sprintf("pipeline: %d bytes of %s memory for a batch of %q: %v; lower BatchSize or the prefetch depth, or free memory", e.Bytes, e.Kind, e.Op, e.Err)
-}
-func (e *MemoryError) Unwrap() error { return e.Err }
-
-// BatchBudgetError is a batch whose samples do not fit into Options.MemoryBudget
-// together, or not beside batches that the consumer holds while it waits for this
-// one. It ends the run, whatever Options.OnError says.
-type BatchBudgetError struct {
-	Held       int   // batches with the consumer
-	Made, Rows int   // rows of the batch that had been made, of so many
-	Estimate   int64 // bytes of a budget that would probably do, going by the rows there are; batches differ
-	Err        *memstats.BudgetError
-}
-
-func (e *BatchBudgetError) Error() string {
-	beside, release := "", ""
-	if e.Held > 0 {
-		beside, release = fmt.Sprintf(" beside the %d that are held", e.Held), "; or release them first"
-	}
-	return fmt.Sprintf("pipeline: a batch does not fit%s: after %d of its %d rows, %d bytes do not fit into the memory budget of %d with %d in use; raise it to about %d (an estimate from the rows so far), or use smaller batches or pictures%s",
-		beside, e.Made, e.Rows, e.Err.Need, e.Err.Limit, e.Err.Used, e.Estimate, release)
-}
-func (e *BatchBudgetError) Unwrap() error { return e.Err }
-
-// PanicError is a panic in an operator or reader. One for single samples fails its sample,
-// one for whole batches the run.
-type PanicError = streams.PanicError
-
-// errGoexit stands for a goroutine that an operator ended.
-var errGoexit = errors.New("the operator ended its goroutine (runtime.Goexit)")
+// The errors of a pipeline, whose fields stand in package fault.
+type (
+	// BuildError is a mistake in a pipeline's definition, found by New.
+	BuildError = fault.BuildError
+	// SampleError is a sample that could not be made.
+	SampleError = fault.SampleError
+	// MachineError is a sample that could not be made because of the state that the
+	// process or the machine is in.
+	MachineError = fault.MachineError
+	// TimeoutError is a sample that took longer than Options.SampleTimeout.
+	TimeoutError = fault.TimeoutError
+	// WroteInputError is an operator that has changed one of its inputs.
+	WroteInputError = fault.WroteInputError
+	// MemoryError is memory for a dense output that could not be had.
+	MemoryError = fault.MemoryError
+	// BatchBudgetError is a batch whose samples do not fit into Options.MemoryBudget
+	// together.
+	BatchBudgetError = fault.BatchBudgetError
+	// PanicError is a panic in an operator or reader. One for single samples fails its
+	// sample, one for whole batches the run.
+	PanicError = streams.PanicError
+)

@@ -5,15 +5,16 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
-// kernels is the version of what operators compute. It is raised by a release
+// kernelVersion is the version of what operators compute. It is raised by a release
 // in which one of them makes other bits of the same input. Kernels in assembly
 // and their plain Go twins agree bit for bit, so builds with and without the
-// tag noasm share it; the tag turbojpeg decodes with another engine, and package
-// math does not agree between architectures.
-const kernels = "kernels/1 " + runtime.GOARCH + engine
+// tag noasm share it; package math does not agree between architectures. What else an
+// operator depends on, such as the library that it decodes with, is in its Op.Config.
+const kernelVersion = "kernels/1 " + runtime.GOARCH
 
 // Fingerprint describes all that decides what the pipeline makes of a sample, in
 // lines that can be read and compared: the kernels, the options that matter,
@@ -31,8 +32,8 @@ func (p *Pipeline) Fingerprint() []string { return slices.Clone(p.fingerprint) }
 // lead to no output count among the random ones too.
 func (g *Graph) fingerprint() []string {
 	lines := []string{
-		kernels,
-		fmt.Sprintf("seed=%d exact_rgb=%t", g.opt.Seed, g.opt.ExactRGB),
+		kernelVersion,
+		fmt.Sprintf("seed=%d ", g.opt.Seed) + g.rowOptions(),
 	}
 	n := g.numbering()
 	for i := range g.nodes {
@@ -44,6 +45,22 @@ func (g *Graph) fingerprint() []string {
 		lines = append(lines, fmt.Sprintf("output %s = v%d", o.name, n.values[o.value]))
 	}
 	return lines
+}
+
+// rowOptions describes the options that decide what a row is, beside the seed.
+func (g *Graph) rowOptions() string { return fmt.Sprintf("exact_rgb=%t", g.opt.ExactRGB) }
+
+// rowLines returns a function that describes all that decides what a row is, but the seed and
+// the program: the fingerprint without the seed, and the data of all readers.
+func (g *Graph) rowLines() func() []string {
+	lines, readers := g.fingerprint(), slices.Clone(g.readers)
+	lines[1] = g.rowOptions()
+	return sync.OnceValue(func() []string {
+		for _, r := range readers {
+			lines = append(lines, fmt.Sprintf("data of %s: %d samples, %016x", r.Name, r.Len(), r.Meta().Fingerprint))
+		}
+		return lines
+	})
 }
 
 // checkFingerprint refuses a fingerprint that would not come back from JSON, in which

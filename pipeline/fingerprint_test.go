@@ -27,7 +27,7 @@ func TestFingerprintDescribesTheDefinition(t *testing.T) {
 		g.Output("twice", w)
 	}
 	want := []string{
-		"kernels/1 " + runtime.GOARCH + engine,
+		"kernels/1 " + runtime.GOARCH,
 		"seed=7 exact_rgb=true",
 		"v0 int32 scalar = reader train",
 		"v1 int32 scalar = scale v0: by=2",

@@ -39,7 +39,7 @@ func TestFollowRefusals(t *testing.T) {
 			g.Read(pictures, numbers{n: 10})
 			g.Read(with(func(o *ReaderOptions) { o.ShardID = 1 }), numbers{n: 10})
 		},
-		`pipeline: masks: it follows reader "pictures" and draws what that draws; leave Weights and Draws out`: func(g *Graph) {
+		`pipeline: masks: it follows reader "pictures" and draws what that draws; leave Weights, Stages and Draws out`: func(g *Graph) {
 			g.Read(pictures, numbers{n: 10})
 			mixed(g, follow, even, 5, 5)
 		},

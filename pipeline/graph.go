@@ -4,7 +4,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/planktonml/plankton/memstats"
+	"github.com/planktonml/plankton/internal/compiled"
+	"github.com/planktonml/plankton/internal/entropyindex"
 	"github.com/planktonml/plankton/pipeline/datum"
 )
 
@@ -18,6 +19,9 @@ type Graph struct {
 	values  []value
 	outputs []output
 	randoms uint64
+
+	indexRoom *entropyindex.Room          // of all indexes, nil before there is one
+	indexes   map[int]*entropyindex.Store // by the place of the reader
 
 	block      *block  // where operators are added now
 	mixing     *mixing // the mix whose sources are added now, or nil
@@ -75,7 +79,8 @@ type Op struct {
 	Fuse func(producer *Op) *Op
 
 	// Config tells operators of the same name apart in Pipeline.Fingerprint: all
-	// that decides what the operator makes of its inputs, as text in UTF-8.
+	// that decides what the operator makes of its inputs, as text in UTF-8: its options,
+	// and the library that does its work where a program can be built with another one.
 	Config string
 
 	// Detail is an operator's private description, for fusing it and for the operators
@@ -91,10 +96,11 @@ type node struct {
 	dead   bool
 
 	block  *block
-	kind   control
+	kind   compiled.Kind
 	owner  int // number of the If or While that a control node is a part of
 	target int // node that control goes to, -1 for the next one
 	batch  *BatchOp
+	cut    bool // AddCut
 }
 
 type value struct {
@@ -107,8 +113,6 @@ type value struct {
 type output struct {
 	name  string
 	value int
-	spec  datum.Spec
-	kind  memstats.Kind // of its memory
 }
 
 // Options returns the options of the pipeline that is being built.
@@ -197,5 +201,5 @@ func (g *Graph) Output(name string, v Value) {
 			return
 		}
 	}
-	g.outputs = append(g.outputs, output{name: name, value: v.id, spec: g.values[v.id].spec})
+	g.outputs = append(g.outputs, output{name: name, value: v.id})
 }

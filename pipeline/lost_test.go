@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/planktonml/plankton/internal/feedtest"
 	"github.com/planktonml/plankton/memstats"
 	"github.com/planktonml/plankton/pipeline/datum"
 )
@@ -83,7 +84,7 @@ func TestAGoroutineThatEndsInASecondReaderIsNamed(t *testing.T) {
 		g.Output("b", g.Read(ReaderOptions{Name: "b"}, ending)[0])
 	})
 	require.NoError(t, err)
-	r, err := p.NewRunner(shifted{})
+	r, err := p.NewRunner(feedtest.Feed{Samples: 4, Batch: 1, Batches: 1, Shift: 2})
 	require.NoError(t, err)
 	defer r.Close()
 	b, err := r.Next(t.Context())
@@ -91,14 +92,6 @@ func TestAGoroutineThatEndsInASecondReaderIsNamed(t *testing.T) {
 	require.EqualValues(t, 2, b.Errors()[0].Index)
 	require.Equal(t, "b", b.Errors()[0].Op)
 	b.Release()
-}
-
-// shifted is a feed of one batch of one row: sample 0 of the first reader, 2 of the second.
-type shifted struct{}
-
-func (shifted) Locate(seq int64) (int64, int64, bool) { return 0, seq, seq == 0 }
-func (shifted) AppendBatch(dst []int64, reader int, _, _ int64) []int64 {
-	return append(dst, int64(2*reader))
 }
 
 // Workers that were made before one that cannot be give their memory back.
@@ -117,7 +110,7 @@ func TestWorkersBehindABrokenOneAreReleased(t *testing.T) {
 		})[0])
 	})
 	require.NoError(t, err)
-	_, err = p.NewRunner(inOrder{2, 1})
+	_, err = p.NewRunner(feedtest.Once(2, 1))
 	require.ErrorIs(t, err, broken)
 	require.NoError(t, checked.Check())
 	require.Zero(t, p.Memory().Live)

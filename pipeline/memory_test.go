@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/planktonml/plankton/internal/feedtest"
+	"github.com/planktonml/plankton/internal/run"
 	"github.com/planktonml/plankton/memstats"
 	"github.com/planktonml/plankton/pipeline/datum"
 )
@@ -102,7 +104,7 @@ func TestRaggedRowsShrink(t *testing.T) {
 	take(t, r, 200)
 	require.GreaterOrEqual(t, p.Memory().Live, int64(8*size))
 	require.NoError(t, p.SetBufferRules(memstats.DefaultRules()))
-	take(t, r, 6*shrinkEvery)
+	take(t, r, 6*run.ShrinkEvery)
 	require.Less(t, p.Memory().Live, int64(2*size), "one is the worker's scratch")
 }
 
@@ -123,14 +125,19 @@ func TestNothingLeaks(t *testing.T) {
 		for _, end := range []func(*Runner){
 			func(*Runner) {},
 			func(r *Runner) { take(t, r, 3) },
-			func(r *Runner) { take(t, r, 3); r.Stop(); require.NoError(t, r.Reset(inOrder{64, 4})); take(t, r, 1) },
+			func(r *Runner) {
+				take(t, r, 3)
+				r.Stop()
+				require.NoError(t, r.Reset(feedtest.Once(64, 4)))
+				take(t, r, 1)
+			},
 			func(r *Runner) {
 				b, err := r.Next(t.Context())
 				require.NoError(t, err)
 				b.Retain()
 			},
 		} {
-			r, err := memoryPipeline(t, o).NewRunner(inOrder{64, 4})
+			r, err := memoryPipeline(t, o).NewRunner(feedtest.Once(64, 4))
 			require.NoError(t, err)
 			end(r)
 			require.NoError(t, r.Close())
@@ -159,7 +166,7 @@ func TestAnAllocatorThatFails(t *testing.T) {
 		left.Store(n)
 		checked := memstats.NewChecked(short{left: left})
 		p := memoryPipeline(t, Options{BatchSize: 4, Workers: 2, Allocator: checked})
-		r, err := p.NewRunner(inOrder{64, 4})
+		r, err := p.NewRunner(feedtest.Once(64, 4))
 		require.NoError(t, err)
 		for err == nil {
 			var b *Batch
@@ -232,7 +239,7 @@ func ExamplePipeline_OperatorMemory() {
 		fmt.Println(err)
 		return
 	}
-	r, err := p.NewRunner(inOrder{8, 4}) // programs use an iterator
+	r, err := p.NewRunner(feedtest.Once(8, 4)) // programs use an iterator
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -12,11 +12,14 @@ import (
 
 // Mix says how a reader draws from several sources; see Graph.Mix.
 type Mix struct {
-	// Weights are the proportions of the sources, such as 3 and 1, one for each.
-	// They have the limits of shard.NewMix.
+	// Weights are the proportions of the sources, such as 3 and 1, one for each, and one for
+	// each mix within. They are those of shard.Shares.
 	Weights []int64
+	// Stages are later weights, such as those from an epoch on. Places in epochs are those
+	// of the outermost mix.
+	Stages []shard.Stage
 	// Draws is the number of samples of an epoch, over all ranks; default as many as
-	// the sources have.
+	// the sources have. Only for the outermost mix.
 	Draws int64
 }
 
@@ -36,13 +39,18 @@ type Mix struct {
 // the source's. O is for the mix; a source has a Name and a Split of its own and no other
 // option. StickToShard is not possible, nor is Split for the mix as a whole.
 //
+// A mix within the function is an entry of the mix, with one of its Weights: it shares what
+// it draws among its own sources, or its mixes. It has Weights and Stages alone.
+//
 // With O.Follow the mix draws what the reader of that name does: M is empty, and if that
 // one is a mix, each source has as many samples as its counterpart without its Split.
 func (g *Graph) Mix(o ReaderOptions, m Mix, define func()) {
+	if g.mixing != nil {
+		g.addMix(o, m, define)
+		return
+	}
 	o.setDefaults(len(g.readers))
 	switch {
-	case g.mixing != nil:
-		g.Fail(o.Name, errors.New("a mix cannot be a source of another one; give all sources to one, with a weight each"))
 	case o.Split != Split{}:
 		g.Fail(o.Name, errors.New("a mix cannot be split; split its sources"))
 	case m.Draws < 0 || m.Draws > shard.MaxSamples:
@@ -52,12 +60,13 @@ func (g *Graph) Mix(o ReaderOptions, m Mix, define func()) {
 		return
 	}
 	m.Weights = slices.Clone(m.Weights)
-	if o.Follow != "" && (m.Weights != nil || m.Draws != 0) {
-		g.Fail(o.Name, fmt.Errorf("it follows reader %q and draws what that draws; leave Weights and Draws out", o.Follow))
+	if o.Follow != "" && (m.Weights != nil || m.Stages != nil || m.Draws != 0) {
+		g.Fail(o.Name, fmt.Errorf("it follows reader %q and draws what that draws; leave Weights, Stages and Draws out", o.Follow))
 		return
 	}
 	r := &Reader{ReaderOptions: o, Source: &mixSource{}, Mix: m}
-	g.mixing = &mixing{Reader: r}
+	g.mixing = &mixing{Reader: r, level: &shard.Shares{Weights: m.Weights, Stages: m.Stages}}
+	shares := g.mixing.level
 	define()
 	g.mixing = nil
 	switch {
@@ -72,6 +81,13 @@ func (g *Graph) Mix(o ReaderOptions, m Mix, define func()) {
 	case m.Draws == 0:
 		r.Mix.Draws = r.Len()
 	}
+	if shares.Stages != nil || len(shares.Mixes) != len(r.Sources) {
+		if err := wantWeights(shares); err != nil {
+			g.Fail(o.Name, err)
+			return
+		}
+		r.shares = shares
+	}
 	_, err := shard.New(r.PlanConfig(g.opt.BatchSize, g.opt.Seed))
 	g.Fail(o.Name, err)
 }
@@ -79,7 +95,46 @@ func (g *Graph) Mix(o ReaderOptions, m Mix, define func()) {
 // mixing is a reader while its sources are being defined.
 type mixing struct {
 	*Reader
-	values []Value // nil before the first source
+	values []Value       // nil before the first source
+	level  *shard.Shares // of the mix whose entries are being defined
+}
+
+// addMix adds a mix to the one that is being defined.
+func (g *Graph) addMix(o ReaderOptions, m Mix, define func()) {
+	in := g.mixing
+	entry := fmt.Sprintf("entry %d", len(in.level.Mixes))
+	switch {
+	case g.err != nil:
+		return
+	case o != ReaderOptions{Name: o.Name}:
+		g.Fail(in.Name, fmt.Errorf("%s is a mix with options of a reader; they belong to the outermost mix, and Splits to its sources", entry))
+	case m.Draws != 0:
+		g.Fail(in.Name, fmt.Errorf("%s is a mix with Draws; they belong to the outermost mix", entry))
+	case in.Follow != "":
+		g.Fail(in.Name, fmt.Errorf("%s is a mix, but a mix that follows a reader draws what that draws; give it all sources one after the other", entry))
+	}
+	if g.err != nil {
+		return
+	}
+	outer := in.level
+	in.level = &shard.Shares{Weights: slices.Clone(m.Weights), Stages: m.Stages}
+	define()
+	if err := wantWeights(in.level); err != nil {
+		g.Fail(in.Name, fmt.Errorf("%s: %w", entry, err))
+	}
+	outer.Mixes = append(outer.Mixes, in.level)
+	in.level = outer
+}
+
+// wantWeights reports a mix that has not one weight for each entry.
+func wantWeights(s *shard.Shares) error {
+	switch {
+	case len(s.Mixes) == 0:
+		return errors.New("the mix has no sources; read them in the function that is given to Mix")
+	case len(s.Mixes) != len(s.Weights):
+		return fmt.Errorf("Weights has %d, but the mix has %d entries; give one for each source and for each mix within", len(s.Weights), len(s.Mixes))
+	}
+	return nil
 }
 
 // addSource adds a source to the mix that is being defined.
@@ -102,6 +157,7 @@ func (g *Graph) addSource(o ReaderOptions, src datum.Source) []Value {
 		return make([]Value, len(outputs))
 	}
 	all.add(src)
+	m.level.Mixes = append(m.level.Mixes, nil)
 	m.Sources = append(m.Sources, &Reader{ReaderOptions: o, Source: src})
 	if m.values == nil {
 		m.values = g.addReader(m.Reader, outputs)
@@ -130,6 +186,9 @@ func (r *Reader) PlanConfig(batch int, seed uint64) shard.Config {
 		return c
 	}
 	c.Samples, c.Weights = r.Mix.Draws, r.Mix.Weights
+	if r.shares != nil {
+		c.Weights, c.Shares = nil, r.shares
+	}
 	for _, s := range r.Sources {
 		c.Sources = append(c.Sources, s.Len())
 	}
@@ -217,6 +276,19 @@ func (m *mixSource) Describe(index int64) string {
 	return m.sources[i].Describe(index)
 }
 
+// EntryName implements datum.Listed.
+func (m *mixSource) EntryName(index int64) string {
+	i, index := m.at(index)
+	return datum.EntryOf(m.sources[i], index).Name
+}
+
+// Label implements datum.Labelled.
+func (m *mixSource) Label(index int64) (int32, bool) {
+	i, index := m.at(index)
+	label := datum.EntryOf(m.sources[i], index).Label
+	return int32(label), label != datum.NoLabel
+}
+
 // Prefetch implements datum.Prefetcher.
 func (m *mixSource) Prefetch(ctx context.Context, index int64) bool {
 	i, index := m.at(index)
@@ -232,6 +304,14 @@ func (m *mixSource) ReadAhead() int {
 		}
 	}
 	return ahead
+}
+
+// Storage implements datum.Stored.
+func (m *mixSource) Storage() (all []datum.Storage) {
+	for _, s := range m.sources {
+		all = append(all, datum.StorageOf(s)...)
+	}
+	return all
 }
 
 // Touch implements datum.Toucher.

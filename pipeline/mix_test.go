@@ -50,31 +50,16 @@ func random(g *Graph) Value {
 	})[0]
 }
 
-// filling reads epochs of the first reader under Fill, without an end.
-type filling struct {
-	*Orders
-	plan *shard.Plan
-}
-
-func (f filling) Locate(seq int64) (epoch, step int64, ok bool) {
-	return seq / f.plan.Steps(0), seq % f.plan.Steps(0), true
-}
-func (f filling) AppendBatch(dst []int64, reader int, epoch, step int64) []int64 {
-	return f.Orders.AppendBatch(dst, f.plan, reader, epoch, step)
-}
-func (f filling) AppendEpochs(dst []int64, epoch, step int64) []int64 {
-	return f.Orders.AppendEpochs(dst, f.plan, epoch, step)
-}
-
+// filled runs epochs of the first reader under Fill, without an end.
 func filled(t *testing.T, p *Pipeline) *Runner {
 	t.Helper()
 	cfg := p.readers[0].PlanConfig(p.opt.BatchSize, p.opt.Seed)
 	cfg.Policy = shard.Fill
 	plan, err := shard.New(cfg)
 	require.NoError(t, err)
-	orders, err := p.Orders(0)
+	orders, err := p.Engine().Orders(0)
 	require.NoError(t, err)
-	r, err := p.NewRunner(filling{orders, plan})
+	r, err := p.NewRunner(orders.Feed(plan, 0, 0))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, r.Close()) })
 	return r
@@ -218,7 +203,22 @@ func TestMixRefusals(t *testing.T) {
 		{options: ReaderOptions{Split: Split{Folds: 2}}, want: "reader: a mix cannot be split; split its sources"},
 		{
 			define: func(g *Graph) { g.Mix(ReaderOptions{Name: "inner"}, Mix{}, func() {}) },
-			want:   "inner: a mix cannot be a source of another one; give all sources to one, with a weight each",
+			want:   "reader: entry 0: the mix has no sources; read them in the function that is given to Mix",
+		},
+		{
+			define: func(g *Graph) { g.Mix(ReaderOptions{Shuffle: true}, Mix{}, func() {}) },
+			want:   "reader: entry 0 is a mix with options of a reader; they belong to the outermost mix, and Splits to its sources",
+		},
+		{
+			define: func(g *Graph) { g.Mix(ReaderOptions{}, Mix{Draws: 3}, func() {}) },
+			want:   "reader: entry 0 is a mix with Draws; they belong to the outermost mix",
+		},
+		{
+			define: func(g *Graph) {
+				g.Read(ReaderOptions{}, numbers{n: 3})
+				g.Mix(ReaderOptions{}, Mix{Weights: []int64{1}}, func() { of(numbers{n: 3}, numbers{n: 3})(g) })
+			},
+			want: "reader: entry 1: Weights has 1, but the mix has 2 entries; give one for each source and for each mix within",
 		},
 		{
 			define: func(g *Graph) { g.ReadSequence(ReaderOptions{}, count{}) },
@@ -246,6 +246,10 @@ func TestMixRefusals(t *testing.T) {
 			want:   `reader: source 1: its classes are ["b" "a"], those of source 0 are ["a" "b"]; labels must mean the same in all sources, so give all the same class names`,
 		},
 		{mix: Mix{Weights: []int64{1}}, define: of(numbers{n: 3}, numbers{n: 3}), want: "reader: shard: Weights is [1]; want one for each of the 2 Sources"},
+		{
+			mix: Mix{Weights: []int64{1}, Stages: []shard.Stage{{Weights: []int64{1}}}}, define: of(numbers{n: 3}),
+			want: "reader: shard: Shares.Stages[0] is from epoch 0, draw 0 on; want a place behind the beginning and behind the stages before",
+		},
 		{mix: Mix{Weights: []int64{0}}, define: of(numbers{n: 3}), want: "reader: shard: Weights is [0]; want positive numbers; leave out a source that gives nothing"},
 		{
 			options: ReaderOptions{StickToShard: true}, mix: Mix{Weights: []int64{1}}, define: of(numbers{n: 3}),
@@ -272,7 +276,7 @@ func TestAMixNeedsAMixFeed(t *testing.T) {
 	})
 	require.NoError(t, err)
 	_, err = runner(t, p, 4).Next(t.Context())
-	require.EqualError(t, err, `pipeline: reader "reader" is a mix and needs a MixFeed, not pipeline.inOrder`)
+	require.EqualError(t, err, `pipeline: reader "reader" is a mix and needs a MixFeed, not feedtest.Feed`)
 }
 
 // A bad sample is named by its source and its place in the mix.

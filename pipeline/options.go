@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/planktonml/plankton/executor"
+	"github.com/planktonml/plankton/internal/compiled"
 	"github.com/planktonml/plankton/memstats"
+	"github.com/planktonml/plankton/pipeline/rows"
 	"github.com/planktonml/plankton/pipeline/stats"
 	"github.com/planktonml/plankton/streams"
 )
@@ -35,9 +37,14 @@ type Options struct {
 	// which is faster and differs slightly (docs/operators.md).
 	ExactRGB bool
 
+	// EntropyIndex lets decoders leap over what crops of JPEG files do not show, from the
+	// second epoch on, at no difference to the samples. It is on by default.
+	EntropyIndex EntropyIndex
+
 	// Device runs the operators for whole batches that are not on the host; it
-	// stays the caller's. Without one they run on the host. StreamPolicy gives
-	// them their streams, at most StreamBudget where that is not 0.
+	// stays the caller's. Without one they run on the host. A pipeline works on one
+	// device; a loader may have a pipeline for each of several. StreamPolicy gives
+	// the operators their streams, at most StreamBudget where that is not 0.
 	Device       streams.Device
 	StreamPolicy streams.Policy
 	StreamBudget int
@@ -52,7 +59,7 @@ type Options struct {
 	// RetryFor is for how long an operator or reader is tried again, with pauses, that
 	// fails with an error of the machine and not of the sample: too many open files, no
 	// memory, a device that cannot be read (EMFILE, ENFILE, ENOMEM, EIO and what Windows
-	// has for them). Then a *MachineError ends the run, whatever OnError says. Default
+	// has for them), a store that is away (storage.ErrUnavailable). Then a *MachineError ends the run, whatever OnError says. Default
 	// one second; a negative time is for no second try.
 	RetryFor time.Duration
 
@@ -73,7 +80,7 @@ type Options struct {
 	// judged after each batch; 0 means no cap.
 	MaxBadShare float64
 	// MemoryBudget bounds the bytes that the pipeline's buffers hold of the host,
-	// page-locked ones and those of decoders included; 0 is no bound. The pipeline
+	// page-locked ones, those of decoders and what readers look ahead included; 0 is no bound. The pipeline
 	// slows down instead of exceeding it, and may read and process a sample more than
 	// once for that. A sample that cannot fit fails with a *memstats.BudgetError in
 	// its *SampleError, a batch that cannot ends the run with a *BatchBudgetError.
@@ -99,6 +106,9 @@ type Options struct {
 	// Allocator is where batches and scratch memory come from; default the Go
 	// heap.
 	Allocator memstats.Allocator
+	// OutputMemory is where the dense outputs of batches on the host come from, each told by
+	// its name, shape and type; default Allocator. Batch.Take gives such memory away.
+	OutputMemory OutputMemory
 
 	// SetAffinity ties worker i to the i-th CPU of AffinityMask and those beyond
 	// its end to the CPUs that CPUsNearDevice names, on a thread of its own; threads
@@ -108,14 +118,24 @@ type Options struct {
 	// PLANKTON_AFFINITY_MASK or DALI_AFFINITY_MASK lists, as in 3,5,6,10, else none.
 	// CPUs beyond the number of workers have no effect.
 	AffinityMask []int
-	// CPUsNearDevice finds out which CPUs have the shortest way to the device;
-	// default all that the process may run on.
+	// CPUsNearDevice finds out which CPUs have the shortest way to the device. Default
+	// those that Device names, of which the process may run on some: a GPU names the CPUs
+	// of its NUMA node. Where Device names none, all that the process may run on.
 	CPUsNearDevice func() ([]int, error)
 
 	// Autotune changes the number of workers and the prefetch depth while the
 	// pipeline runs, from Workers and PrefetchDepth on; nil leaves them. Results
 	// stay the same, bit for bit.
 	Autotune *Autotune
+
+	// Remote has rows made by other processes as well, such as remote.Workers; nil for none.
+	// Results are the same, bit for bit. A row is made by whoever is free, and in this process
+	// if it does not come in time, so a run neither waits for workers nor fails without
+	// them. A pipeline that reads a Sequence cannot have it. What rows need of MemoryBudget
+	// counts wherever they are made; beside that each request in flight may hold a value that
+	// is compared (docs/remote.md). Where rows cost less than it takes to ask for them, there
+	// is nothing to gain.
+	Remote rows.Makers
 
 	// Events holds functions to call when something happens.
 	Events stats.Events
@@ -129,9 +149,9 @@ type Options struct {
 type ErrorPolicy uint8
 
 const (
-	Fail    ErrorPolicy = iota // the epoch ends with the sample's error
-	Skip                       // its row is zero and not valid
-	Replace                    // its row repeats the nearest earlier good sample of the batch, else the next one
+	Fail    = ErrorPolicy(compiled.Fail)    // the epoch ends with the sample's error
+	Skip    = ErrorPolicy(compiled.Skip)    // its row is zero and not valid
+	Replace = ErrorPolicy(compiled.Replace) // its row repeats the nearest earlier good sample of the batch, else the next one
 )
 
 var errorPolicies = [...]string{"fail", "skip", "replace"}
@@ -205,6 +225,14 @@ func (o Options) validate() error {
 	case o.StreamBudget < 0:
 		return fmt.Errorf("StreamBudget is %d; it must not be negative, and 0 sets no bound", o.StreamBudget)
 	}
+	if err := o.EntropyIndex.validate(); err != nil {
+		return err
+	}
+	if o.Remote != nil {
+		if err := o.Remote.Check(); err != nil {
+			return err
+		}
+	}
 	if o.Autotune != nil {
 		return o.Autotune.validate(o)
 	}
@@ -233,4 +261,20 @@ func (o Options) String() string {
 		s += ", " + o.Autotune.String()
 	}
 	return s
+}
+
+// resources describes the options that concern memory and processors, for
+// Options.String.
+func (o *Options) resources() string {
+	var b strings.Builder
+	if o.MemoryBudget > 0 {
+		fmt.Fprintf(&b, ", at most %d bytes", o.MemoryBudget)
+	}
+	if o.DeviceMemoryBudget > 0 {
+		fmt.Fprintf(&b, ", %d of the device", o.DeviceMemoryBudget)
+	}
+	if o.SetAffinity {
+		b.WriteString(", pinned")
+	}
+	return b.String()
 }

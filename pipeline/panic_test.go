@@ -11,11 +11,13 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/planktonml/plankton/executor"
-	"github.com/planktonml/plankton/streams"
 	"github.com/stretchr/testify/require"
 
+	"github.com/planktonml/plankton/executor"
+	"github.com/planktonml/plankton/internal/feedtest"
+	"github.com/planktonml/plankton/pipeline/batchop"
 	"github.com/planktonml/plankton/pipeline/datum"
+	"github.com/planktonml/plankton/streams"
 )
 
 // A panic names the line of the program that panicked, or that called what did: not
@@ -87,8 +89,8 @@ func TestAPanicOnAWholeBatchNamesTheProgramsLine(t *testing.T) {
 			v := square(g, g.Read(ReaderOptions{}, numbers{n: 4})[0], nil)
 			g.Output("y", g.AddBatch(BatchOp{
 				Name: "breaks", Backend: backend, Inputs: []Value{v}, Outputs: []datum.Spec{{DType: datum.Uint8}},
-				New: func() (BatchKernel, error) {
-					return BatchKernelFunc(func(*streams.Context, []BatchTensor, []BatchTensor) error {
+				New: func() (batchop.Kernel, error) {
+					return batchop.KernelFunc(func(*streams.Context, []batchop.Tensor, []batchop.Tensor) error {
 						_, _, line, _ = runtime.Caller(0)
 						panic("no")
 					}), nil
@@ -96,7 +98,7 @@ func TestAPanicOnAWholeBatchNamesTheProgramsLine(t *testing.T) {
 			})[0])
 		})
 		require.NoError(t, err)
-		r, err := p.NewRunner(inOrder{4, 2})
+		r, err := p.NewRunner(feedtest.Once(4, 2))
 		require.NoError(t, err)
 		_, err = r.Next(t.Context())
 		require.ErrorContains(t, err, fmt.Sprintf("/panic_test.go:%d)", line+1))

@@ -3,37 +3,25 @@ package pipeline
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 
+	"github.com/planktonml/plankton/internal/compiled"
+	"github.com/planktonml/plankton/internal/entropyindex"
+	"github.com/planktonml/plankton/internal/run"
 	"github.com/planktonml/plankton/memstats"
 	"github.com/planktonml/plankton/pipeline/datum"
+	"github.com/planktonml/plankton/pipeline/stats"
 )
 
 // Pipeline is a compiled pipeline. It has one owner at a time, a loader.
 type Pipeline struct {
 	opt         Options
 	readers     []*Reader
-	batchOps    []batchNode
-	nodes       []node // in the order of execution, fused, without what nobody needs
-	values      []value
-	outputs     []output
-	shown       int // outputs that have a name; the others are inputs of batchOps
-	grain       int
-	pool        *memstats.Pool
-	devicePools map[memstats.Kind]*memstats.Pool // page-locked and device memory of Options.Device, if it has any
-	hints       []int                            // bytes that buffers are presized to, by value
-
 	fingerprint []string
-
-	latest atomic.Pointer[hostRegion] // of the latest run, nil before the first
-
-	cpus [][]int // that each worker may run on; nil for any
-
-	mu    sync.Mutex
-	owned bool
+	mixes       bool // Mixes
+	indexes     map[int]*entropyindex.Store
+	compiled    *compiled.Pipeline
+	engine      *run.Engine
 }
 
 // New runs define, which adds readers, operators and outputs to a graph, and
@@ -56,105 +44,18 @@ func New(o Options, define func(*Graph)) (*Pipeline, error) {
 	if g.err != nil {
 		return nil, g.err
 	}
-	p := &Pipeline{opt: o, readers: g.readers, values: g.values, outputs: g.outputs, fingerprint: g.fingerprint()}
-	prune(g)
-	fuse(g)
-	p.grain = min(16, max(1, o.BatchSize/4/p.maxWorkers()))
-	p.shown = len(p.outputs)
-	p.takeBatchOps(g)
-	p.nodes = alive(g)
-	if slices.ContainsFunc(p.nodes, func(n node) bool { return n.op.Expensive }) {
-		p.grain = 1
+	p := &Pipeline{opt: o, readers: g.readers, fingerprint: g.fingerprint(), mixes: g.mixes(), indexes: g.indexes}
+	if err := p.checkFingerprint(); err != nil {
+		return nil, err
 	}
-	if slices.ContainsFunc(p.readers, func(r *Reader) bool { return r.Source == nil }) {
-		p.grain = 1
+	var err error
+	if p.compiled, err = g.compile(); err != nil {
+		return nil, err
 	}
-	for _, check := range []func() error{p.checkFingerprint, p.checkDepths, p.placeOutputs, p.checkRoom, p.checkBudgets} {
-		if err := check(); err != nil {
-			return nil, err
-		}
-	}
-	if err := errors.Join(p.setMemory(), p.setAffinity()); err != nil {
-		return nil, &BuildError{Op: "options", Err: err}
+	if p.engine, err = run.New(p.compiled); err != nil {
+		return nil, err
 	}
 	return p, nil
-}
-
-// alive returns the nodes that are left, with targets that fit.
-func alive(g *Graph) []node {
-	var nodes []node
-	place := make([]int, len(g.nodes)+1) // of the first node that is left from here on
-	for i, n := range g.nodes {
-		place[i] = len(nodes)
-		if !n.dead {
-			nodes = append(nodes, n)
-		}
-	}
-	place[len(g.nodes)] = len(nodes)
-	for i := range nodes {
-		if nodes[i].target >= 0 {
-			nodes[i].target = place[nodes[i].target]
-		}
-	}
-	return nodes
-}
-
-// prune marks operators that lead to no output. Readers stay, and all control
-// nodes of an If or While that makes something needed.
-func prune(g *Graph) {
-	needed := make([]bool, len(g.values))
-	for _, o := range g.outputs {
-		needed[o.value] = true
-	}
-	owners := make([]bool, g.structures+1)
-	for i := len(g.nodes) - 1; i >= 0; i-- {
-		n := &g.nodes[i]
-		makes := slices.ContainsFunc(n.out, func(v int) bool { return needed[v] })
-		n.dead = n.reader < 0 && !makes && !(n.owner > 0 && owners[n.owner])
-		if !n.dead {
-			owners[n.owner] = true
-			for _, v := range n.in {
-				needed[v] = true
-			}
-		}
-	}
-	// The end of a loop comes before anything shows that the loop is needed.
-	for i := range g.nodes {
-		if n := &g.nodes[i]; n.owner > 0 && owners[n.owner] {
-			n.dead = false
-		}
-	}
-}
-
-// fuse replaces chains of operators by fused ones, from the last to the first.
-func fuse(g *Graph) {
-	uses := make([]int, len(g.values))
-	for _, o := range g.outputs {
-		uses[o.value]++
-	}
-	for _, n := range g.nodes {
-		if !n.dead {
-			for _, v := range n.in {
-				uses[v]++
-			}
-		}
-	}
-	for i := len(g.nodes) - 1; i >= 0; i-- {
-		n := &g.nodes[i]
-		for !n.dead && n.op.Fuse != nil && len(n.in) > 0 {
-			p := &g.nodes[g.values[n.in[0]].node]
-			if p.reader >= 0 || p.kind != noControl || p.block != n.block || len(p.out) != 1 || uses[p.out[0]] != 1 {
-				break
-			}
-			fused := n.op.Fuse(&p.op)
-			if fused == nil {
-				break
-			}
-			n.op = *fused
-			n.in = append(slices.Clone(p.in), n.in[1:]...)
-			p.dead = true
-		}
-	}
 }
 
 // Options returns the options, defaults filled in.
@@ -166,68 +67,81 @@ func (p *Pipeline) Readers() []*Reader { return p.readers }
 // Outputs returns the names of the outputs in the order in which they were
 // added.
 func (p *Pipeline) Outputs() []string {
-	names := make([]string, p.shown)
-	for i, o := range p.outputs[:p.shown] {
-		names[i] = o.name
-	}
-	return names
+	return p.compiled.OutputNames()
 }
 
-// Spec says what is known of the samples of an output; false if there is none
-// of that name.
-func (p *Pipeline) Spec(name string) (datum.Spec, bool) {
-	i := p.output(name)
-	if i < 0 {
-		return datum.Spec{}, false
-	}
-	return p.outputs[i].spec, true
-}
-
-func (p *Pipeline) output(name string) int {
-	return slices.IndexFunc(p.outputs[:p.shown], func(o output) bool { return o.name == name })
+// Spec says what is known of the samples of an output. It panics if there is none of that
+// name in Outputs.
+func (p *Pipeline) Spec(name string) datum.Spec {
+	return p.compiled.Outputs()[p.compiled.Output(name)].Spec
 }
 
 // Memory returns what the pipeline's buffers hold of the host's ordinary memory;
 // MemoryOf tells of the other kinds.
-func (p *Pipeline) Memory() memstats.Stats { return p.pool.Stats() }
+func (p *Pipeline) Memory() memstats.Stats { return p.MemoryOf(memstats.Host) }
 
 // String lists the operators as they run and the outputs, a line each.
 func (p *Pipeline) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", p.opt)
-	for _, n := range p.nodes {
-		fmt.Fprintf(&b, "%s", n.op.Name)
-		for i, v := range n.out {
+	for i, n := range p.compiled.Nodes() {
+		if i == p.compiled.Cut() {
+			p.describeCut(&b)
+		}
+		b.WriteString(n.Name)
+		for i, v := range n.Out {
 			sep := ","
 			if i == 0 {
 				sep = " →"
 			}
-			fmt.Fprintf(&b, "%s %s", sep, p.values[v].spec)
+			fmt.Fprintf(&b, "%s %s", sep, p.compiled.Values()[v].Spec)
 		}
 		b.WriteByte('\n')
 	}
-	for _, n := range p.batchOps {
-		fmt.Fprintf(&b, "%s, whole batches, %s\n", n.op.Name, n.op.Backend)
+	for _, op := range p.compiled.BatchOps() {
+		fmt.Fprintf(&b, "%s, whole batches, %s\n", op.Name, op.Backend)
 	}
-	for _, o := range p.outputs[:p.shown] {
-		fmt.Fprintf(&b, "output %q: %s\n", o.name, o.spec)
+	for _, o := range p.compiled.Shown() {
+		fmt.Fprintf(&b, "output %q: %s\n", o.Name, o.Spec)
 	}
 	return b.String()
 }
 
-// own makes the caller the owner.
-func (p *Pipeline) own() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.owned {
-		return fmt.Errorf("%w by another loader; make a pipeline for each", ErrBusy)
+// MemoryOf returns what the pipeline's buffers of one kind hold: Host, which is what
+// Memory returns, or with an Options.Device that has memory of its own, PageLocked and
+// Device.
+func (p *Pipeline) MemoryOf(kind memstats.Kind) memstats.Stats {
+	if pool := p.engine.Pool(kind); pool != nil {
+		return pool.Stats()
 	}
-	p.owned = true
-	return nil
+	return memstats.Stats{}
 }
 
-func (p *Pipeline) disown() {
-	p.mu.Lock()
-	p.owned = false
-	p.mu.Unlock()
+// OnDevice reports whether an output is in the memory of Options.Device. It panics if there
+// is none of that name in Outputs.
+func (p *Pipeline) OnDevice(name string) bool {
+	return p.compiled.Outputs()[p.compiled.Output(name)].OnDevice()
 }
+
+// SetBufferRules changes how the pipeline's buffers grow and shrink from now on;
+// it may be called while the pipeline runs.
+func (p *Pipeline) SetBufferRules(r memstats.Rules) error {
+	return p.engine.Pool(memstats.Host).SetRules(r)
+}
+
+// BufferRules returns how the pipeline's buffers grow and shrink.
+func (p *Pipeline) BufferRules() memstats.Rules { return p.engine.Pool(memstats.Host).Rules() }
+
+// Stats returns what the latest run has done so far, whether an iterator or the
+// program runs the pipeline; the zero stats.Run before the first. It may be called from
+// any goroutine, also after Close.
+func (p *Pipeline) Stats() stats.Run { return p.engine.Stats() }
+
+// OperatorMemory returns the memory that every operator has needed in the
+// latest run, in the order of execution; nil without Options.EnableMemoryStats. It
+// may be called from any goroutine, while the pipeline runs and after it was
+// closed.
+func (p *Pipeline) OperatorMemory() stats.Memory { return p.engine.OperatorMemory() }
+
+// Engine returns what runs the pipeline, for the iterators of this module.
+func (p *Pipeline) Engine() *run.Engine { return p.engine }

@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/planktonml/plankton/executor"
+	"github.com/planktonml/plankton/internal/feedtest"
 	"github.com/planktonml/plankton/memstats"
-	"github.com/planktonml/plankton/pipeline/stats"
 )
 
 // placed is a pipeline with outputs in all kinds of memory, 8 bytes a sample each.
@@ -78,7 +78,7 @@ func TestStatisticsOfDeviceMemory(t *testing.T) {
 			return r.Close
 		},
 		"iterator": func(p *Pipeline) func() error {
-			r, err := p.NewRunner(inOrder{64, 4})
+			r, err := p.NewRunner(feedtest.Once(64, 4))
 			require.NoError(t, err)
 			take(t, r, 1)
 			return r.Close
@@ -98,10 +98,8 @@ func TestStatisticsOfDeviceMemory(t *testing.T) {
 				if depths[0] > 0 { // the second square is shown
 					batches = map[string]int64{"square": 3, "square#2": 5, "prepare": 2, "upload": 2, "upload#2": 2, "add": 2}
 				}
-				if r := p.latest.Load(); depths[0] > 0 {
-					var stats stats.Run
-					r.consumer.addTo(&stats)
-					require.Equal(t, 1, stats.Queue.Depth, "that in front of the consumer")
+				if depths[0] > 0 {
+					require.Equal(t, 1, p.Stats().Queue.Depth, "that in front of the consumer")
 				}
 				s := p.OperatorMemory()
 				sums := map[memstats.Kind]int64{}
@@ -149,7 +147,7 @@ func TestBudgetsOfADevice(t *testing.T) {
 			o.PrefetchDepth = rapid.IntRange(1, 4).Draw(t, "depth")
 		}
 		define := func(g *Graph) { twoParts(g, 30) }
-		feed := inOrder{30, int64(o.BatchSize)}
+		feed := feedtest.Once(30, int64(o.BatchSize))
 		run := func() []string {
 			p, err := New(o, define)
 			require.NoError(t, err)
@@ -166,7 +164,7 @@ func TestBudgetsOfADevice(t *testing.T) {
 		want := run()
 		p, err := New(o, define)
 		require.NoError(t, err)
-		host, device := p.denseBytes()
+		host, device := p.compiled.DenseBytes()
 		// One sample at a time: a number and three squares of it.
 		o.MemoryBudget, o.DeviceMemoryBudget = host+4+2*8, device
 		require.Equal(t, want, run())
@@ -200,7 +198,7 @@ func TestADeviceWithoutMemory(t *testing.T) {
 			d.memory = memstats.NewChecked(memory)
 			p, err := New(Options{BatchSize: 4, Device: d, HostPrefetchDepth: c.depth, DevicePrefetchDepth: c.depth, EnableMemoryStats: true}, placed)
 			require.NoError(t, err)
-			r, err := p.NewRunner(inOrder{64, 4})
+			r, err := p.NewRunner(feedtest.Once(64, 4))
 			require.NoError(t, err)
 			b, err := r.Next(t.Context())
 			if n < c.blocks {

@@ -30,20 +30,3 @@ func TestRaggedRowsTakeMemoryThatFits(t *testing.T) {
 		require.LessOrEqual(t, p.Memory().Allocations-before, int64(10*batch), "far fewer than samples")
 	}
 }
-
-func TestFitsBetter(t *testing.T) {
-	for _, c := range []struct {
-		a, b, n int
-		want    bool
-	}{
-		{100, 200, 50, true},
-		{200, 100, 50, false},
-		{100, 100, 50, false},
-		{100, 40, 50, true},
-		{40, 100, 50, false},
-		{40, 30, 50, true}, // grows by less
-		{30, 40, 50, false},
-	} {
-		require.Equal(t, c.want, fitsBetter(c.a, c.b, c.n), c)
-	}
-}

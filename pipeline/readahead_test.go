@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/planktonml/plankton/internal/feedtest"
+	"github.com/planktonml/plankton/internal/run"
 	"github.com/planktonml/plankton/pipeline/datum"
 )
 
@@ -86,12 +88,12 @@ func TestReadAheadHidesTheDisk(t *testing.T) {
 		d = &slowDisk{numbers: numbers{n: n}, ahead: ahead, latency: latency}
 		p := diskPipeline(t, Options{BatchSize: 32, Workers: workers, PrefetchDepth: 2}, d)
 		began := time.Now()
-		r, err := p.NewRunner(inOrder{n, 32})
+		r, err := p.NewRunner(feedtest.Once(n, 32))
 		require.NoError(t, err)
 		collect(t, r)
 		wall = time.Since(began)
 		require.NoError(t, r.Close())
-		return wall, d, p.grain
+		return wall, d, p.compiled.Grain()
 	}
 	synctest.Test(t, func(t *testing.T) {
 		alone, _, _ := took(t, 0, 1)
@@ -118,12 +120,12 @@ func TestReadAheadLeavesWarmSamplesAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 2048
 		d := &slowDisk{numbers: numbers{n: n}, ahead: 64, warm: true}
-		r, err := diskPipeline(t, Options{BatchSize: 32, Workers: 2}, d).NewRunner(inOrder{n, 32})
+		r, err := diskPipeline(t, Options{BatchSize: 32, Workers: 2}, d).NewRunner(feedtest.Once(n, 32))
 		require.NoError(t, err)
 		collect(t, r)
 		require.NoError(t, r.Close())
-		require.GreaterOrEqual(t, len(d.asked), aheadAtHand)
-		require.LessOrEqual(t, len(d.asked), aheadAtHand+n/aheadSample+2)
+		require.GreaterOrEqual(t, len(d.asked), run.AheadAtHand)
+		require.LessOrEqual(t, len(d.asked), run.AheadAtHand+n/run.AheadSample+2)
 	})
 }
 
@@ -134,7 +136,7 @@ func TestReadAheadEndsWithTheRun(t *testing.T) {
 		d := &slowDisk{numbers: numbers{n: 1 << 20}, ahead: 40}
 		d.blocking.Store(true)
 		p := diskPipeline(t, Options{BatchSize: 8, Workers: 2}, d)
-		r, err := p.NewRunner(inOrder{1 << 20, 8})
+		r, err := p.NewRunner(feedtest.Once(1<<20, 8))
 		require.NoError(t, err)
 		next := func() {
 			b, err := r.Next(t.Context())
@@ -145,7 +147,7 @@ func TestReadAheadEndsWithTheRun(t *testing.T) {
 			next()
 		}
 		r.Stop()
-		require.NoError(t, r.Reset(inOrder{1 << 20, 8}))
+		require.NoError(t, r.Reset(feedtest.Once(1<<20, 8)))
 		d.blocking.Store(false)
 		for range 10 {
 			next()
@@ -177,10 +179,41 @@ func TestReadAheadUnderABudgetAndErrors(t *testing.T) {
 			return nil
 		}
 		p := diskPipeline(t, Options{BatchSize: 16, Workers: 3, OnError: Skip, MemoryBudget: 1 << 20}, d)
-		r, err := p.NewRunner(inOrder{n, 16})
+		r, err := p.NewRunner(feedtest.Once(n, 16))
 		require.NoError(t, err)
 		collect(t, r)
 		require.EqualValues(t, 14, r.Bad())
+		require.NoError(t, r.Close())
+	})
+}
+
+// A batch that is held keeps its flight, so that those behind it have the flights in another
+// order. What is read ahead stays in the order of the rows, each sample once.
+func TestReadAheadWhileABatchIsHeld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const n, batch = 240, 8
+		d := &slowDisk{numbers: numbers{n: n}, ahead: 12, latency: 5 * work}
+		p := diskPipeline(t, Options{BatchSize: batch, Workers: 1, PrefetchDepth: 3}, d)
+		r, err := p.NewRunner(feedtest.Once(n, batch))
+		require.NoError(t, err)
+		var held *Batch
+		for k := range int64(n / batch) {
+			b, err := r.Next(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, k*batch, b.IDs()[0])
+			switch {
+			case k%5 == 1:
+				held = b
+				continue
+			case k%5 == 4:
+				require.Equal(t, (k-3)*batch, held.IDs()[0], "it is not in use for another batch")
+				held.Release()
+			}
+			b.Release()
+		}
+		require.True(t, slices.IsSorted(d.asked), "in the order of the rows: %v", d.asked)
+		require.Equal(t, len(slices.Compact(slices.Clone(d.asked))), len(d.asked), "no sample twice")
+		require.Greater(t, len(d.asked), n/2)
 		require.NoError(t, r.Close())
 	})
 }
@@ -217,7 +250,7 @@ func TestAPanicOfPrefetchFailsItsSample(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := &panicky{numbers: numbers{n: 64}, panicked: map[int64]bool{}}
 			p := diskPipeline(t, Options{BatchSize: 8, Workers: workers, OnError: Skip}, s)
-			r, err := p.NewRunner(inOrder{64, 8})
+			r, err := p.NewRunner(feedtest.Once(64, 8))
 			require.NoError(t, err)
 			failed := map[int64]bool{}
 			for range 8 {

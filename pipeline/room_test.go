@@ -6,7 +6,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/planktonml/plankton/internal/affinity"
 	"github.com/planktonml/plankton/memstats"
+	"github.com/planktonml/plankton/pipeline/batchop"
 	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/streams"
 )
@@ -37,6 +39,7 @@ func TestPipelinesThatTheMachineCannotHold(t *testing.T) {
 		"BatchSize, ragged":  {Options{BatchSize: huge}, ragged, "options"},
 		"Workers":            {Options{BatchSize: 1, Workers: 1 << 40}, show(1), "options"},
 		"Workers, more":      {Options{BatchSize: 1, Workers: 1 << 62}, show(1), "options"},
+		"Workers, pinned":    {Options{BatchSize: 1, Workers: 1 << 40, SetAffinity: canPin()}, show(1), "options"},
 		"a sample":           {Options{BatchSize: 1}, show(machine + 1), "jitter"},
 		"a hidden one":       {Options{BatchSize: 1}, hidden, "jitter"},
 		"a batch":            {Options{BatchSize: 1 << 10}, show(machine >> 9), "jitter"},
@@ -45,8 +48,8 @@ func TestPipelinesThatTheMachineCannotHold(t *testing.T) {
 		"of whole batches": {Options{BatchSize: 1}, func(g *Graph) {
 			g.Output("x", g.AddBatch(BatchOp{
 				Name: "whole", Inputs: []Value{wide(g, 1)}, Outputs: []datum.Spec{{DType: datum.Uint8, Shape: []int{machine}}},
-				New: func() (BatchKernel, error) {
-					return BatchKernelFunc(func(*streams.Context, []BatchTensor, []BatchTensor) error { return nil }), nil
+				New: func() (batchop.Kernel, error) {
+					return batchop.KernelFunc(func(*streams.Context, []batchop.Tensor, []batchop.Tensor) error { return nil }), nil
 				},
 			})[0])
 		}, "whole"},
@@ -100,4 +103,10 @@ func TestSamplesThatTheMachineCannotHold(t *testing.T) {
 		require.ErrorAs(t, bad[3], &over, name)
 		require.Equal(t, "jitter", bad[3].Op)
 	}
+}
+
+// canPin reports whether SetAffinity is possible here.
+func canPin() bool {
+	_, err := affinity.Allowed()
+	return err == nil
 }

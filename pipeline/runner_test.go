@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/planktonml/plankton/internal/feedtest"
 	"github.com/planktonml/plankton/memstats"
 	"github.com/planktonml/plankton/pipeline/datum"
 )
@@ -43,17 +44,6 @@ func (s numbers) Read(ctx context.Context, i int64, out []*datum.Tensor) error {
 	}
 	out[0].Int32s()[0] = int32(i)
 	return nil
-}
-
-// inOrder reads n samples in order, once; the last batch may be short.
-type inOrder struct{ n, batch int64 }
-
-func (f inOrder) Locate(seq int64) (int64, int64, bool) { return 0, seq, seq*f.batch < f.n }
-func (f inOrder) AppendBatch(dst []int64, _ int, _, step int64) []int64 {
-	for i := step * f.batch; i < min((step+1)*f.batch, f.n); i++ {
-		dst = append(dst, i)
-	}
-	return dst
 }
 
 // square is an operator that squares an int32 scalar into a float32 pair.
@@ -91,7 +81,8 @@ func squares(t testing.TB, o Options, src numbers, run func(i int32) error) *Pip
 
 func runner(t testing.TB, p *Pipeline, n int64) *Runner {
 	t.Helper()
-	r, err := p.NewRunner(inOrder{n, int64(p.Options().BatchSize)})
+	unchanging(t, p)
+	r, err := p.NewRunner(feedtest.Once(n, int64(p.Options().BatchSize)))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, r.Close()) })
 	return r
@@ -282,7 +273,7 @@ func TestSamplesOfABatchThatIsMadeAgainCountOnce(t *testing.T) {
 	for range 2 {
 		require.PanicsWithValue(t, "the hook", func() { r.Next(t.Context()) })
 		require.Zero(t, r.Bad())
-		require.NoError(t, r.Reset(inOrder{4, 4}))
+		require.NoError(t, r.Reset(feedtest.Once(4, 4)))
 	}
 	panics = false
 	b, err := r.Next(t.Context())
@@ -290,7 +281,7 @@ func TestSamplesOfABatchThatIsMadeAgainCountOnce(t *testing.T) {
 	require.EqualValues(t, 2, r.Bad())
 	b.Release()
 
-	require.NoError(t, r.Reset(inOrder{4, 4}))
+	require.NoError(t, r.Reset(feedtest.Once(4, 4)))
 	_, err = r.Next(t.Context())
 	require.ErrorIs(t, err, ErrTooManyBad)
 	require.EqualValues(t, 2, r.Bad())
@@ -306,7 +297,7 @@ func TestRowsThatABatchDoesNotHave(t *testing.T) {
 		require.NoError(t, err)
 		require.NotPanics(t, func() { b.Sample("blob", 2) })
 		for _, i := range []int{-1, 3} {
-			require.PanicsWithValue(t, fmt.Sprintf(`pipeline: no row %d of output "blob"; the batch has 3 rows, counted from 0`, i), func() { b.Sample("blob", i) })
+			require.PanicsWithValue(t, fmt.Sprintf(`pipeline: there is no row %d of output "blob"; the batch has 3 rows, counted from 0`, i), func() { b.Sample("blob", i) })
 		}
 		b.Release()
 	}
@@ -383,7 +374,7 @@ func TestRaggedAndRepeatedOutputs(t *testing.T) {
 		}
 		require.Equal(t, b.Int32s("n"), b.Int32s("m"))
 		require.PanicsWithValue(t, `pipeline: output "run" is ragged (uint8 ?): use Sample`, func() { b.Bytes("run") })
-		require.PanicsWithValue(t, `pipeline: no output "img"; the outputs are ["run" "again" "n" "m"]`, func() { b.Bytes("img") })
+		require.PanicsWithValue(t, `pipeline: there is no output "img"; the pipeline has ["run" "again" "n" "m"]`, func() { b.Bytes("img") })
 		require.PanicsWithValue(t, `pipeline: output "n" is int32, not float32`, func() { b.Float32s("n") })
 		b.Release()
 	}
@@ -425,7 +416,7 @@ func TestASequenceIsReadInOrderAndEnds(t *testing.T) {
 				g.Output("square", square(g, g.ReadSequence(ReaderOptions{}, count{n: n, ended: &ended})[0], nil))
 			})
 			require.NoError(t, err)
-			r, err := p.NewRunner(inOrder{1 << 40, 4})
+			r, err := p.NewRunner(feedtest.Once(1<<40, 4))
 			require.NoError(t, err)
 			for range 2 {
 				sq, _ := collect(t, r)
@@ -437,7 +428,7 @@ func TestASequenceIsReadInOrderAndEnds(t *testing.T) {
 					want[i/4] = append(want[i/4], float32(i*i))
 				}
 				require.Equal(t, want, sq)
-				require.NoError(t, r.Reset(inOrder{1 << 40, 4}))
+				require.NoError(t, r.Reset(feedtest.Once(1<<40, 4)))
 			}
 			require.NoError(t, r.Close())
 			require.Equal(t, 2, ended)
@@ -470,7 +461,7 @@ func TestCancelReachesReadersAndResetGoesOn(t *testing.T) {
 			}
 		}}
 		p := squares(t, Options{BatchSize: 4, Workers: 2}, src, nil)
-		r, err := p.NewRunner(inOrder{8, 4})
+		r, err := p.NewRunner(feedtest.Once(8, 4))
 		require.NoError(t, err)
 		defer r.Close()
 		why := errors.New("enough")
@@ -481,7 +472,7 @@ func TestCancelReachesReadersAndResetGoesOn(t *testing.T) {
 		began := time.Now()
 		r.Stop()
 		require.Zero(t, time.Since(began), "a reader that honours its context ends at once")
-		require.NoError(t, r.Reset(inOrder{8, 4}))
+		require.NoError(t, r.Reset(feedtest.Once(8, 4)))
 		b, err := r.Next(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, 4, b.NumValid())
@@ -498,7 +489,7 @@ func TestHoldingBatches(t *testing.T) {
 	require.NoError(t, err)
 	_, err = r.Next(t.Context())
 	require.ErrorContains(t, err, "all 2 batches are held")
-	require.ErrorIs(t, r.Reset(inOrder{9, 1}), ErrBusy)
+	require.ErrorIs(t, r.Reset(feedtest.Once(9, 1)), ErrBusy)
 	b.Release()
 	c, err := r.Next(t.Context())
 	require.NoError(t, err, "batches may be released in any order")
@@ -511,16 +502,16 @@ func TestHoldingBatches(t *testing.T) {
 
 func TestAPipelineHasOneOwner(t *testing.T) {
 	p := squares(t, Options{BatchSize: 1}, numbers{n: 1}, nil)
-	r, err := p.NewRunner(inOrder{1, 1})
+	r, err := p.NewRunner(feedtest.Once(1, 1))
 	require.NoError(t, err)
-	_, err = p.NewRunner(inOrder{1, 1})
+	_, err = p.NewRunner(feedtest.Once(1, 1))
 	require.ErrorIs(t, err, ErrBusy)
 	require.NoError(t, r.Close())
 	require.NoError(t, r.Close())
 	_, err = r.Next(t.Context())
 	require.ErrorIs(t, err, ErrClosed)
 	require.Zero(t, p.Memory().Live)
-	r, err = p.NewRunner(inOrder{1, 1})
+	r, err = p.NewRunner(feedtest.Once(1, 1))
 	require.NoError(t, err)
 	require.NoError(t, r.Close())
 }
@@ -555,7 +546,7 @@ func TestARunGoesAsFarAsScheduled(t *testing.T) {
 		require.ErrorContains(t, err, fmt.Sprintf("all %d scheduled batches were delivered", n))
 		require.EqualValues(t, 4*n, read.Load())
 	}
-	require.NoError(t, r.Reset(inOrder{40, 4}))
+	require.NoError(t, r.Reset(feedtest.Once(40, 4)))
 	got, _ := collect(t, r)
 	require.Len(t, got, 10, "a reset ends the limit")
 	require.NoError(t, r.Close())

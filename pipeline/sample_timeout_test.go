@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/planktonml/plankton/pipeline/datum"
+	"github.com/planktonml/plankton/pipeline/fault"
 )
 
 // A slow sample fails by itself, under every policy, whether it is the reader that is
@@ -146,7 +147,7 @@ func TestSampleTimeoutDoesNotCountWaiting(t *testing.T) {
 	})
 	t.Run("retry", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			src := numbers{n: 8, read: failingUntil(machineStates[0].err, 500*time.Millisecond)}
+			src := numbers{n: 8, read: failingUntil(fault.MachineStates()[0], 500*time.Millisecond)}
 			p := squares(t, Options{BatchSize: 4, Workers: 2, SampleTimeout: 10 * time.Millisecond}, src, nil)
 			got, _ := collect(t, runner(t, p, 8))
 			require.Len(t, got, 2)
@@ -193,19 +194,4 @@ func TestSampleTimeoutOption(t *testing.T) {
 	require.EqualError(t, err, "pipeline: options: SampleTimeout is -1s; it must not be negative, and 0 sets no bound")
 	require.Contains(t, Options{BatchSize: 1, SampleTimeout: time.Second}.String(), "at most 1s a sample")
 	require.True(t, errors.As(error(&TimeoutError{}), new(interface{ Timeout() bool })))
-}
-
-// A sample in time allocates nothing, with a limit as without.
-func TestSampleTimeoutDoesNotAllocate(t *testing.T) {
-	l := newSampleLimit(time.Hour)
-	defer l.close()
-	run, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	l.begin(run)
-	require.Zero(t, testing.AllocsPerRun(100, func() {
-		require.NoError(t, l.end())
-		l.begin(run)
-		l.pause()
-		l.resume()
-	}))
 }

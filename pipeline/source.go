@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/planktonml/plankton/pipeline/datum"
+	"github.com/planktonml/plankton/shard"
 )
 
 // ReaderOptions says how a reader goes through its source. The names and
@@ -35,6 +36,8 @@ type Reader struct {
 	Mix     Mix       // of Graph.Mix
 	Sources []*Reader // what it mixes; nil for other readers
 
+	shares *shard.Shares // of a mix with stages, or with mixes within; else nil
+
 	place  int     // among the pipeline's readers
 	leader *Reader // what it follows, which follows none; or nil
 }
@@ -57,13 +60,6 @@ func (r *Reader) Meta() datum.Meta {
 		return r.Sequence.Meta()
 	}
 	return r.Source.Meta()
-}
-
-func (r *Reader) describe(index int64) string {
-	if r.Source == nil {
-		return r.Sequence.Describe(index)
-	}
-	return r.Source.Describe(index)
 }
 
 func (o *ReaderOptions) setDefaults(n int) {
@@ -131,6 +127,9 @@ func (g *Graph) addReader(r *Reader, outputs []datum.Spec) []Value {
 	}
 	if g.block.parent != nil {
 		g.Fail(r.Name, errors.New("a reader cannot be in a branch or loop"))
+	}
+	if g.cutAt() >= 0 {
+		g.Fail(r.Name, errors.New("a reader cannot stand behind the cut (remote_cut), where no worker elsewhere reads; put it in front"))
 	}
 	r.place = len(g.readers)
 	if r.Follow != "" {

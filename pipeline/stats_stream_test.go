@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/planktonml/plankton/executor"
+	"github.com/planktonml/plankton/internal/feedtest"
+	"github.com/planktonml/plankton/pipeline/batchop"
 	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/pipeline/stats"
 	"github.com/planktonml/plankton/streams"
@@ -27,8 +29,8 @@ func napsBehind(t testing.TB, o Options, read, copying, kernel, host time.Durati
 		add := func(name string, backend executor.Backend, d time.Duration) {
 			v = g.AddBatch(BatchOp{
 				Name: name, Inputs: []Value{v}, Outputs: []datum.Spec{{DType: datum.Int32}}, Backend: backend, Moves: backend == executor.Mixed,
-				New: func() (BatchKernel, error) {
-					return BatchKernelFunc(func(_ *streams.Context, in, out []BatchTensor) error {
+				New: func() (batchop.Kernel, error) {
+					return batchop.KernelFunc(func(_ *streams.Context, in, out []batchop.Tensor) error {
 						time.Sleep(d)
 						copy(out[0].Data, in[0].Data)
 						return nil
@@ -70,7 +72,7 @@ func TestTimeOnStreamsIsCounted(t *testing.T) {
 					b.Release()
 				}
 				time.Sleep(time.Second) // for the three batches ahead
-				require.NoError(t, r.Reset(inOrder{1 << 40, 4}))
+				require.NoError(t, r.Reset(feedtest.Once(1<<40, 4)))
 			}
 			s := r.Stats()
 			require.NoError(t, r.Close())

@@ -16,6 +16,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/planktonml/plankton/internal/feedtest"
+	"github.com/planktonml/plankton/internal/run"
+	"github.com/planktonml/plankton/pipeline/batchop"
 	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/pipeline/stats"
 	"github.com/planktonml/plankton/streams"
@@ -25,7 +28,60 @@ import (
 // exact within a synctest bubble.
 func naps(t testing.TB, o Options, read, operate time.Duration) *Pipeline {
 	t.Helper()
-	src := numbers{n: 1 << 40, read: func(context.Context, int64) error { time.Sleep(read); return nil }}
+	return napsOn(t, o, sleeper(read), operate)
+}
+
+// sleeper is a source that sleeps.
+func sleeper(read time.Duration) numbers {
+	return numbers{n: 1 << 40, read: func(context.Context, int64) error { time.Sleep(read); return nil }}
+}
+
+// stored is a source that tells where it lies, and on a network counts each read as a
+// request that it waits for.
+type stored struct {
+	datum.Source
+	medium datum.Medium
+	server *server
+
+	mu     sync.Mutex
+	waited time.Duration
+}
+
+// server is a place that sources read from.
+type server struct {
+	mu      sync.Mutex
+	traffic datum.Traffic
+}
+
+func (s *stored) Read(ctx context.Context, i int64, out []*datum.Tensor) error {
+	began := time.Now()
+	err := s.Source.Read(ctx, i, out)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	took := time.Since(began)
+	s.waited += took
+	if s.server != nil {
+		s.server.mu.Lock()
+		defer s.server.mu.Unlock()
+		s.server.traffic.Add(datum.Traffic{Requests: 1, UnderWay: took, InFlight: 7})
+	}
+	return err
+}
+
+func (s *stored) Storage() []datum.Storage {
+	if s.server == nil {
+		return []datum.Storage{{Medium: s.medium}}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.server.mu.Lock()
+	defer s.server.mu.Unlock()
+	return []datum.Storage{{Medium: s.medium, Waited: s.waited, Place: s.server, Traffic: s.server.traffic}}
+}
+
+// napsOn is naps with a source.
+func napsOn(t testing.TB, o Options, src datum.Source, operate time.Duration) *Pipeline {
+	t.Helper()
 	p, err := New(o, func(g *Graph) {
 		v := g.Read(ReaderOptions{Name: "files"}, src)[0]
 		v = g.Add(Op{
@@ -47,7 +103,7 @@ func naps(t testing.TB, o Options, read, operate time.Duration) *Pipeline {
 // while the run is still going on.
 func consume(t testing.TB, p *Pipeline, n int, step time.Duration) stats.Run {
 	t.Helper()
-	r, err := p.NewRunner(inOrder{1 << 40, int64(p.Options().BatchSize)})
+	r, err := p.NewRunner(feedtest.Once(1<<40, int64(p.Options().BatchSize)))
 	require.NoError(t, err)
 	defer r.Close()
 	for range n {
@@ -84,7 +140,7 @@ func TestStatsCountExactly(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := p.NewRunner(inOrder{n, int64(o.BatchSize)})
+		r, err := p.NewRunner(feedtest.Once(n, int64(o.BatchSize)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -170,7 +226,7 @@ func TestStatsTimesAreThoseOfTheClock(t *testing.T) {
 func TestGapsBetweenEpochsAreWaitsOfTheirFirstBatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := naps(t, Options{BatchSize: 1, Workers: 1, PrefetchDepth: 1}, 10*time.Millisecond, 0)
-		r, err := p.NewRunner(threeAnEpoch{})
+		r, err := p.NewRunner(feedtest.Feed{Samples: 3, Batch: 1, Epoch: 3})
 		require.NoError(t, err)
 		defer r.Close()
 		for range 7 {
@@ -183,14 +239,6 @@ func TestGapsBetweenEpochsAreWaitsOfTheirFirstBatches(t *testing.T) {
 		require.Equal(t, 20*time.Millisecond, c.Gap)
 		require.Equal(t, 10*time.Millisecond, c.FirstBatch)
 	})
-}
-
-// threeAnEpoch is a feed of epochs of three samples.
-type threeAnEpoch struct{}
-
-func (threeAnEpoch) Locate(seq int64) (int64, int64, bool) { return seq / 3, seq % 3, true }
-func (threeAnEpoch) AppendBatch(dst []int64, _ int, _, step int64) []int64 {
-	return append(dst, step)
 }
 
 func TestWorkersOfASequenceWaitForTheirTurn(t *testing.T) {
@@ -228,7 +276,7 @@ func TestCheapSamplesAreTimedNowAndThen(t *testing.T) {
 	p := squares(t, Options{BatchSize: 64, Workers: 1}, numbers{n: 1 << 40}, nil)
 	s := consume(t, p, 17, 0)
 	require.GreaterOrEqual(t, s.Operators[0].Samples, int64(17*64))
-	require.GreaterOrEqual(t, s.Operators[0].Timed, s.Operators[0].Samples/timedEvery)
+	require.GreaterOrEqual(t, s.Operators[0].Timed, s.Operators[0].Samples/run.TimedEvery)
 	require.Less(t, s.Operators[0].Timed, s.Operators[0].Samples/4)
 	require.Positive(t, s.Operators[1].Busy)
 	require.Equal(t, 8*s.Operators[1].Samples, s.Operators[1].Bytes)
@@ -239,8 +287,8 @@ func TestOperatorsForWholeBatchesAreCounted(t *testing.T) {
 		v := g.Read(ReaderOptions{}, numbers{n: 8})[0]
 		g.Output("x", g.AddBatch(BatchOp{
 			Name: "halve", Inputs: []Value{v}, Outputs: []datum.Spec{{DType: datum.Float32}},
-			New: func() (BatchKernel, error) {
-				return BatchKernelFunc(func(_ *streams.Context, in, out []BatchTensor) error {
+			New: func() (batchop.Kernel, error) {
+				return batchop.KernelFunc(func(_ *streams.Context, in, out []batchop.Tensor) error {
 					for i, v := range datum.View[int32](in[0].Data) {
 						datum.View[float32](out[0].Data)[i] = float32(v) / 2
 					}
@@ -294,7 +342,7 @@ func sorted(of [][]int) [][]int {
 
 func TestStatsMayBeReadWhileTheRunGoesOn(t *testing.T) {
 	p := squares(t, Options{BatchSize: 8, Workers: 2}, numbers{n: 1 << 40}, nil)
-	r, err := p.NewRunner(inOrder{1 << 40, 8})
+	r, err := p.NewRunner(feedtest.Once(1<<40, 8))
 	require.NoError(t, err)
 	var wg sync.WaitGroup
 	var stop atomic.Bool
@@ -424,30 +472,6 @@ func TestStatsAsTableJSONAndPrometheus(t *testing.T) {
 			}
 		}
 	})
-}
-
-// BenchmarkRecord is what the statistics cost for one sample of four operators,
-// where each is timed and where only some are.
-func BenchmarkRecord(b *testing.B) {
-	for _, always := range []bool{true, false} {
-		b.Run(fmt.Sprint("always-", always), func(b *testing.B) {
-			at := 0
-			r := &recorder{ops: make([]opCounts, 4), shown: make([]opCounts, 4), always: always, operators: []int{0, 1, 2, 3}, at: &at}
-			out := []*datum.Tensor{new(datum.Tensor)}
-			_, err := out[0].ResizeAs(datum.Uint8, 8)
-			require.NoError(b, err)
-			b.ReportAllocs()
-			for b.Loop() {
-				r.begin(nil, 0)
-				for at = range 4 {
-					if r.timing {
-						r.done(out, nil)
-					}
-				}
-				r.made()
-			}
-		})
-	}
 }
 
 // The pipeline tells what its latest runner does, also when that is closed.

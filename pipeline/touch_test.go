@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/planktonml/plankton/internal/feedtest"
+	"github.com/planktonml/plankton/internal/run"
 	"github.com/planktonml/plankton/pipeline/datum"
 )
 
@@ -41,13 +43,13 @@ func TestSamplesAreTouchedBeforeTheyAreRead(t *testing.T) {
 			g.Output("square", square(g, g.Read(ReaderOptions{}, s)[0], nil))
 		})
 		require.NoError(t, err)
-		r, err := p.NewRunner(inOrder{n, batch})
+		r, err := p.NewRunner(feedtest.Once(n, batch))
 		require.NoError(t, err)
 		collect(t, r)
 		require.NoError(t, r.Close())
 		var want []int64
 		for i := range int64(n) {
-			if i%batch >= touchAhead {
+			if i%batch >= run.TouchAhead {
 				want = append(want, i)
 			}
 		}
@@ -80,7 +82,7 @@ func TestAPanicOfTouchFailsASample(t *testing.T) {
 	b, err := r.Next(t.Context())
 	require.NoError(t, err)
 	var panicked *PanicError
-	require.ErrorAs(t, b.Errors()[6-touchAhead], &panicked)
+	require.ErrorAs(t, b.Errors()[6-run.TouchAhead], &panicked)
 	require.Equal(t, "touched", panicked.Value)
 	require.Equal(t, 7, b.NumValid())
 	b.Release()

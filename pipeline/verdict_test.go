@@ -21,13 +21,22 @@ func TestVerdictsOnPipelinesMadeToBeBound(t *testing.T) {
 		bound               stats.Bound
 		says                string
 	}{
+		{"disk", 30 * ms, 2 * ms, 1 * ms, stats.ByDisk, "disk-bound: workers 100 % busy, 94 % of their time in files (30ms a sample); the consumer waits 98 % of the time. The reader waits for the files of this machine: raise Workers (2 now), also above the number of processors, put many small files into few shards"},
+		{"network", 30 * ms, 2 * ms, 1 * ms, stats.ByNetwork, "network-bound: workers waited for the server 94 % of their time in files (30ms a sample); "},
 		{"reader", 30 * ms, 2 * ms, 1 * ms, stats.ByReader, "reader-bound: workers 100 % busy, 94 % of their time in files (30ms a sample); the consumer waits 98 % of the time. The reader waits for its storage: raise Workers (2 now)"},
 		{"decoder", 2 * ms, 30 * ms, 1 * ms, stats.ByOperator, "decode-bound: workers 100 % busy, 94 % of their time in decode (30ms a sample); the consumer waits 98 % of the time. "},
 		{"consumer", 2 * ms, 3 * ms, 100 * ms, stats.ByConsumer, "consumer-bound: a batch was ready 9"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := naps(t, Options{BatchSize: 4, Workers: 2}, c.read, c.operate)
+				var src datum.Source = sleeper(c.read)
+				switch c.name {
+				case "disk":
+					src = &stored{Source: src, medium: datum.OnDisk}
+				case "network":
+					src = &stored{Source: src, medium: datum.OnNetwork, server: new(server)}
+				}
+				p := napsOn(t, Options{BatchSize: 4, Workers: 2}, src, c.operate)
 				v := consume(t, p, 50, c.step).Verdict()
 				require.Equal(t, c.bound, v.Bound, v)
 				require.Contains(t, v.String(), c.says)
@@ -171,6 +180,28 @@ func TestVerdictRules(t *testing.T) {
 		{"a step that idle workers stretch", func(s *stats.Run) {
 			s.Consumer.Waited, s.Workers.WaitPut, s.Consumer.FastestBody = 0, 1800*time.Millisecond, time.Millisecond
 		}, stats.ByConsumer, []string{"fewer Workers"}},
+		{"a disk whose reader has all processors", func(s *stats.Run) {
+			s.Operators[0].Busy, s.Operators[0].Medium = 3*time.Second, datum.OnDisk
+		}, stats.ByReader, []string{"cheaper to read"}},
+		{"a disk", func(s *stats.Run) {
+			s.Operators[0].Busy, s.Operators[0].Medium, s.CPU = 3*time.Second, datum.OnDisk, time.Second
+		}, stats.ByDisk, []string{"disk-bound: workers 100 % busy", "raise Workers (2 now)", "a faster disk"}},
+		{"a network, each worker by itself", func(s *stats.Run) { onNetwork(s, 60, 2) }, stats.ByNetwork, []string{
+			"network-bound: workers waited for the server 95 % of their time in files (1.9ms a sample); 60 requests of 100 kB took 33.33ms each, 2.0 of 128 at a time; the consumer waits 70 % of the time. ",
+			"Each worker waits for the samples that it asks for: raise Workers (2 now)", "by a cache"}},
+		{"a network with a look-ahead that is too short", func(s *stats.Run) { onNetwork(s, 60, 2); s.Traffic.Ahead = 64e6 }, stats.ByNetwork, []string{"raise LookAhead of the reader (64 MB now), write larger shards, or keep the data on a disk"}},
+		{"a network with all requests under way, small ones", func(s *stats.Run) { onNetwork(s, 3000, 128) }, stats.ByNetwork, []string{"each brings only 100 kB", "shards that are read in groups (ShuffleGroup)", "or allow more requests (Network.InFlight, 128 now)"}},
+		{"a look-ahead with all requests under way", func(s *stats.Run) { onNetwork(s, 3000, 128); s.Traffic.Ahead = 64e6 }, stats.ByNetwork, []string{"or allow more requests (Requests of the reader, 128 now)"}},
+		{"a network with all requests under way, large ones", func(s *stats.Run) { onNetwork(s, 300, 128); s.Traffic.BytesFetched = 600e6 }, stats.ByNetwork, []string{"The line is full with 600 MB a second", "by a cache", "a region that is nearer"}},
+		{"a full line behind a cache", func(s *stats.Run) {
+			onNetwork(s, 300, 128)
+			s.Traffic.BytesFetched, s.Traffic.CacheHits, s.Traffic.CacheMisses = 600e6, 100, 300
+		}, stats.ByNetwork, []string{"let the cache hold more (25 % of the reads hit it)"}},
+		{"a server in trouble", func(s *stats.Run) { onNetwork(s, 3000, 128); s.Traffic.Retries = 600 }, stats.ByNetwork, []string{"20 % of the requests are sent again", "ask for less at a time (Network.InFlight, 128 now)"}},
+		{"a network that is fast, and a reader that works", func(s *stats.Run) {
+			onNetwork(s, 3000, 128)
+			s.Operators[0].WaitStorage = 100 * time.Millisecond
+		}, stats.ByReader, []string{"cheaper to read"}},
 		{"reader on full processors", func(s *stats.Run) { s.Operators[0].Busy = 3 * time.Second }, stats.ByReader, []string{"cheaper to read"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -185,8 +216,16 @@ func TestVerdictRules(t *testing.T) {
 	}
 }
 
+// onNetwork makes the reader of a run one that waits for a server, with n requests of
+// 100 kB, so many at a time.
+func onNetwork(s *stats.Run, n int64, atOnce int) {
+	o := &s.Operators[0]
+	o.Medium, o.Busy, o.WaitStorage = datum.OnNetwork, 1950*time.Millisecond, 1900*time.Millisecond
+	s.Traffic = datum.Traffic{Requests: n, BytesFetched: n * 100_000, UnderWay: time.Duration(atOnce) * s.Elapsed, InFlight: 128}
+}
+
 func TestBoundsAreTextBothWays(t *testing.T) {
-	for b := stats.Undecided; b <= stats.ByCopy; b++ {
+	for b := stats.Undecided; b <= stats.ByDisk; b++ {
 		text, err := json.Marshal(stats.Verdict{Bound: b})
 		require.NoError(t, err)
 		var back stats.Verdict

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/planktonml/plankton/internal/feedtest"
 	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/pipeline/stats"
 )
@@ -46,7 +47,7 @@ func TestWarningsOfRowsAreCountedAndNamed(t *testing.T) {
 			})[0])
 		})
 		require.NoError(t, err)
-		r, err := p.NewRunner(inOrder{n, 7})
+		r, err := p.NewRunner(feedtest.Once(n, 7))
 		require.NoError(t, err)
 		for {
 			b, err := r.Next(t.Context())

@@ -8,11 +8,11 @@ import (
 	"iter"
 	"math"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/planktonml/plankton/memstats"
+	"github.com/planktonml/plankton/pipeline/batchop"
 	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/streams"
 )
@@ -346,7 +346,7 @@ func TestAnInputThatWasWrittenIsFound(t *testing.T) {
 			require.EqualError(t, err.Err, "input 0 was changed; inputs are read-only, and others read them as well: write the result into an output")
 		}
 	}
-	require.EqualError(t, batchOf(t, 8, 1, func(in, out []BatchTensor) { in[0].Data[0]++; fillBatch(out, 1) }),
+	require.EqualError(t, batchOf(t, 8, 1, func(in, out []batchop.Tensor) { in[0].Data[0]++; fillBatch(out, 1) }),
 		`executor: node "whole#0": input 0 was changed; inputs are read-only, and others read them as well: write the result into an output`)
 }
 
@@ -376,14 +376,14 @@ func TestHalfWrittenRowsArePoisoned(t *testing.T) {
 
 // batchOf runs an operator for whole batches, whose output has rows of so many bytes,
 // over a full and a short batch and returns the error of the run.
-func batchOf(t *testing.T, row, last int, run func(in, out []BatchTensor)) error {
+func batchOf(t *testing.T, row, last int, run func(in, out []batchop.Tensor)) error {
 	t.Helper()
 	p, err := New(Options{BatchSize: 4}, func(g *Graph) {
 		v := square(g, g.Read(ReaderOptions{}, numbers{n: 8})[0], nil)
 		g.Output("x", g.AddBatch(BatchOp{
 			Name: "whole", Inputs: []Value{v}, Outputs: []datum.Spec{{DType: datum.Uint8, Shape: []int{row}}},
-			New: func() (BatchKernel, error) {
-				return BatchKernelFunc(func(_ *streams.Context, in, out []BatchTensor) error { run(in, out); return nil }), nil
+			New: func() (batchop.Kernel, error) {
+				return batchop.KernelFunc(func(_ *streams.Context, in, out []batchop.Tensor) error { run(in, out); return nil }), nil
 			},
 		})[0])
 	})
@@ -399,11 +399,11 @@ func batchOf(t *testing.T, row, last int, run func(in, out []BatchTensor)) error
 }
 
 // fillBatch writes every valid row.
-func fillBatch(out []BatchTensor, x byte) {
+func fillBatch(out []batchop.Tensor, x byte) {
 	for r, ok := range out[0].Mask {
 		if ok {
-			for i := range out[0].row(r) {
-				out[0].row(r)[i] = x
+			for i := range out[0].Row(r) {
+				out[0].Row(r)[i] = x
 			}
 		}
 	}
@@ -415,9 +415,9 @@ func fillBatch(out []BatchTensor, x byte) {
 func TestABatchOperatorThatDoesNotWriteIsFound(t *testing.T) {
 	for _, row := range []int{1, 3, 4, 5, 15, 16, 17, 100} {
 		for last := 1; last <= 4; last++ {
-			require.NoError(t, batchOf(t, row, last, func(_, out []BatchTensor) { fillBatch(out, 9) }))
+			require.NoError(t, batchOf(t, row, last, func(_, out []batchop.Tensor) { fillBatch(out, 9) }))
 			n := 0
-			err := batchOf(t, row, last, func(_, out []BatchTensor) {
+			err := batchOf(t, row, last, func(_, out []batchop.Tensor) {
 				if n++; n == 1 {
 					fillBatch(out, 9)
 				}
@@ -426,15 +426,15 @@ func TestABatchOperatorThatDoesNotWriteIsFound(t *testing.T) {
 			case row >= 16:
 				require.ErrorContains(t, err, "output 0 was not written in row 0; all rows that are valid must be")
 			case row*last >= 16:
-				require.ErrorContains(t, err, "output 0 was not written; call Resize")
+				require.ErrorContains(t, err, "output 0 was not written; write all rows that are valid")
 			default:
 				require.NoError(t, err)
 			}
 			if row < 16 {
 				continue
 			}
-			err = batchOf(t, row, 4, func(_, out []BatchTensor) {
-				one := out[0].row(last - 1)
+			err = batchOf(t, row, 4, func(_, out []batchop.Tensor) {
+				one := out[0].Row(last - 1)
 				before := bytes.Clone(one)
 				fillBatch(out, 9)
 				copy(one, before)
@@ -442,34 +442,4 @@ func TestABatchOperatorThatDoesNotWriteIsFound(t *testing.T) {
 			require.ErrorContains(t, err, fmt.Sprintf("output 0 was not written in row %d", last-1))
 		}
 	}
-}
-
-// BenchmarkRow measures what a worker needs for a row of five outputs, which two readers
-// and three operators make, all of them cheap: what is looked after per row is a good
-// part of it. It is the best of many rounds.
-func BenchmarkRow(b *testing.B) {
-	const rows = 256
-	p, err := New(Options{BatchSize: rows, Workers: 1}, func(g *Graph) {
-		v := square(g, g.Read(ReaderOptions{}, numbers{n: rows})[0], nil)
-		g.Output("x", through(g, v))
-		g.Output("y", square(g, g.Read(ReaderOptions{}, numbers{n: rows})[0], nil))
-	})
-	require.NoError(b, err)
-	r := runner(b, p, rows)
-	first, err := r.Next(b.Context())
-	require.NoError(b, err)
-	defer first.Release()
-	plan := [][]int64{first.ids, first.ids}
-	w, seqs, best := r.region.workers[0], make([]*turnstile, 2), time.Duration(math.MaxInt64)
-	w.rec.skip = math.MaxInt // the clock would be most of it
-	for b.Loop() {
-		began := time.Now()
-		for row := range rows {
-			if err := w.run(b.Context(), first, row, plan, seqs); err != nil {
-				b.Fatal(err)
-			}
-		}
-		best = min(best, time.Since(began))
-	}
-	b.ReportMetric(float64(best.Nanoseconds())/rows, "ns/row")
 }

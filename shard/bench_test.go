@@ -2,6 +2,7 @@ package shard_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/planktonml/plankton/shard"
@@ -19,6 +20,7 @@ func BenchmarkPlanBatch256(b *testing.B) {
 		{"shuffled-by-step", shard.Config{Shuffle: true, Partition: shard.ByStep}},
 		{"shuffled-sticking", shard.Config{Shuffle: true, StickToShard: true}},
 		{"shuffled-blocks", shard.Config{Shuffle: true, Block: 4096}},
+		{"shuffled-groups", shard.Config{Shuffle: true, Block: 4096, BlockGroup: 50}},
 		{"mixed", shard.Config{Sources: []int64{6e8, 4e8}, Weights: []int64{1, 3}}},
 		{"mixed-shuffled", shard.Config{Sources: []int64{6e8, 4e8}, Weights: []int64{1, 3}, Shuffle: true}},
 		{"dali", shard.Config{Mode: shard.DALI}},
@@ -91,6 +93,89 @@ func BenchmarkPermutation(b *testing.B) {
 			p := shard.NewPermutation(n, 1)
 			for i := int64(0); b.Loop(); i++ {
 				p.At(i % n)
+			}
+		})
+	}
+}
+
+// BenchmarkSamplers plans batches of 256 of 10⁶ samples, the pass over an epoch not counted.
+func BenchmarkSamplers(b *testing.B) {
+	const n = 1_000_000
+	keys, labels, list := make([]float64, n), make([]int32, n), make([]int64, n)
+	for i := range keys {
+		keys[i], labels[i], list[i] = float64(1+i*7919%1000), int32(i%1000), int64(n-1-i)
+	}
+	for _, c := range []struct {
+		name    string
+		sampler shard.Sampler
+	}{
+		{"none", nil},
+		{"weighted", shard.Weighted{Weights: keys}},
+		{"weighted-once", shard.Weighted{Weights: keys, Once: true}},
+		{"class-balanced", shard.ClassBalanced{Labels: labels}},
+		{"subset", shard.Subset{Samples: list}},
+		{"repeated", shard.Repeated{Times: 3}},
+		{"curriculum-paced", shard.Curriculum{Keys: keys, Start: 0.3, Epochs: 10}},
+		{"curriculum-sorted", shard.Curriculum{Keys: keys, Window: 1000}},
+	} {
+		cfg := shard.Config{Samples: n, Batch: 256, Shards: 8, Shuffle: true, Partition: shard.ByStep, Sampler: c.sampler}
+		b.Run(c.name, func(b *testing.B) {
+			p, err := shard.New(cfg)
+			if err != nil {
+				b.Fatal(err)
+			}
+			benchmarkBatches(b, p, 3, 256)
+		})
+		b.Run(c.name+"/start", func(b *testing.B) {
+			ids := make([]int64, 0, 256)
+			for b.Loop() {
+				p, err := shard.New(cfg)
+				if err != nil {
+					b.Fatal(err)
+				}
+				ids = p.AppendBatch(ids[:0], 3, 100, 3)
+			}
+		})
+	}
+}
+
+// BenchmarkMixOfManySources plans batches of a mix of 600 sources: its start, with what it
+// holds, and a batch.
+func BenchmarkMixOfManySources(b *testing.B) {
+	const n = 600
+	for _, c := range []struct {
+		name   string
+		weight func(i int) int64
+		stages int
+	}{
+		{"table", func(i int) int64 { return int64(1 + i%100) }, 0},
+		{"fine", func(i int) int64 { return 1_000_003*int64(i+1) + 7 }, 0},
+		{"fine, 4 stages", func(i int) int64 { return 1_000_003*int64(i+1) + 7 }, 4},
+	} {
+		cfg := shard.Config{Samples: 1e9, Batch: 256, Shards: 8, Shuffle: true, Partition: shard.ByStep, Shares: &shard.Shares{}}
+		for i := range n {
+			cfg.Sources = append(cfg.Sources, 1e6+int64(i))
+			cfg.Shares.Weights = append(cfg.Shares.Weights, c.weight(i))
+		}
+		for k := range c.stages {
+			next := slices.Clone(cfg.Shares.Weights)
+			slices.Reverse(next)
+			next[k]++
+			cfg.Shares.Stages = append(cfg.Shares.Stages, shard.Stage{Epoch: int64(k), Draw: 1e6, Weights: next})
+		}
+		b.Run(c.name, func(b *testing.B) {
+			p, err := shard.New(cfg)
+			if err != nil {
+				b.Fatal(err)
+			}
+			benchmarkBatches(b, p, 3, 256)
+		})
+		b.Run(c.name+"/start", func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := shard.New(cfg); err != nil {
+					b.Fatal(err)
+				}
 			}
 		})
 	}

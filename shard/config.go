@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -162,6 +163,17 @@ type Config struct {
 	// blocks of this many consecutive samples come in permuted order, and so do
 	// the samples within each block. 0 shuffles all samples. Needs Shuffle.
 	Block int64
+	// BlockGroup mixes the samples of so many blocks: blocks come in permuted order, groups
+	// of them are formed in that order, and the samples of a group are permuted as one. A
+	// medium is read a group at a time, and batches are as varied as a group. 0 permutes each
+	// block within itself. Needs Block or BlockEnds. Not with StickToShard.
+	BlockGroup int64
+	// BlockEnds gives blocks sizes of their own, such as those of files, in the place of
+	// Block: block i has the samples from BlockEnds[i-1], or 0, to before BlockEnds[i], and
+	// the last one ends at Samples. No block is empty. Planning takes 8 bytes a block for each of
+	// two epochs and O(log blocks) for a sample. It is not copied, and must not change while
+	// a plan uses it. Needs BlockGroup. Not with Sources.
+	BlockEnds []int64
 
 	// Sources mixes several data sets of these sizes, by Weights as in [NewMix], one
 	// for each: every epoch goes on with the draws of the mix. Ids count through the
@@ -169,6 +181,19 @@ type Config struct {
 	// its order or shuffled. Only Exact, and not with StickToShard.
 	Sources []int64
 	Weights []int64
+
+	// Shares takes the place of Weights where the proportions change in the course of
+	// training, or where some sources are mixed before they are mixed with others: it has
+	// as many sources as Sources.
+	Shares *Shares
+
+	// Sampler lists other samples than every one once, such as [Weighted]. Its random orders
+	// need Shuffle. Only Exact, without Sources, blocks and StickToShard.
+	Sampler Sampler
+
+	// Groups forms steps of samples of similar length, or of a bounded cost, and shares each
+	// among the ranks by cost. Only Exact, and by step. Nil: steps are stretches of the list.
+	Groups *Groups
 
 	// Size takes the bookkeeping of DALI's iterators that are given a size
 	// instead of a reader's name: the number of samples of one epoch over all
@@ -210,12 +235,8 @@ func (c *Config) validate() error {
 		return &ConfigError{"Partition", c.Partition, "ByShard or ByStep"}
 	case c.Partition == ByStep && c.StickToShard:
 		return &ConfigError{"StickToShard", true, "false: a partition by step has no shards to stick to"}
-	case c.Block < 0 || c.Block > MaxSamples:
-		return &ConfigError{"Block", c.Block, "a positive number of samples, or 0 for none"}
-	case c.Block > 0 && !c.Shuffle:
-		return &ConfigError{"Block", c.Block, "0 without Shuffle: blocks only matter for a shuffled order"}
 	}
-	if err := c.validateSources(); err != nil {
+	if err := cmp.Or(c.validateBlocks(), c.validateSources(), c.validateSampler(), c.validateGroups()); err != nil {
 		return err
 	}
 	if c.Mode == DALI {
@@ -226,7 +247,11 @@ func (c *Config) validate() error {
 
 func (c *Config) validateSources() error {
 	switch {
-	case len(c.Sources) != len(c.Weights):
+	case c.Shares != nil && c.Weights != nil:
+		return &ConfigError{"Weights", c.Weights, "nil with Shares, which have the weights"}
+	case c.Shares != nil && c.Shares.sources() != len(c.Sources):
+		return &ConfigError{"Shares", c.Shares, fmt.Sprintf("as many sources as Sources: %d", len(c.Sources))}
+	case c.Shares == nil && len(c.Sources) != len(c.Weights):
 		return &ConfigError{"Weights", c.Weights, fmt.Sprintf("one for each of the %d Sources", len(c.Sources))}
 	case c.Sources == nil:
 		return nil
@@ -241,6 +266,37 @@ func (c *Config) validateSources() error {
 			return &ConfigError{"Sources", c.Sources, fmt.Sprintf("positive sizes, a sum of at most %d", int64(MaxSamples))}
 		}
 		left -= size
+	}
+	for _, w := range c.Weights {
+		if w < 1 {
+			return &ConfigError{"Weights", c.Weights, "positive numbers; leave out a source that gives nothing"}
+		}
+	}
+	return c.shares().validate(c)
+}
+
+// shares returns the proportions of the sources.
+func (c *Config) shares() *Shares {
+	if c.Shares != nil {
+		return c.Shares
+	}
+	return &Shares{Weights: c.Weights}
+}
+
+func (c *Config) validateSampler() error {
+	switch {
+	case c.Sampler == nil:
+		return nil
+	case c.Mode == DALI:
+		return &ConfigError{"Sampler", fmt.Sprintf("%T", c.Sampler), "nil in DALI mode, which knows no other order; use Exact mode"}
+	case c.Sources != nil:
+		return &ConfigError{"Sampler", fmt.Sprintf("%T", c.Sampler), "nil with Sources, whose Weights decide the order"}
+	case c.StickToShard:
+		return &ConfigError{"StickToShard", true, "false with a Sampler: its list is another one in every epoch"}
+	case c.Block > 0:
+		return &ConfigError{"Block", c.Block, "0 with a Sampler, whose order has no blocks"}
+	case c.BlockGroup > 0:
+		return &ConfigError{"BlockGroup", c.BlockGroup, "0 with a Sampler, whose order has no blocks"}
 	}
 	return nil
 }

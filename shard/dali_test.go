@@ -210,6 +210,9 @@ func TestDALIFarEpochs(t *testing.T) {
 	drop := mustNew(t, Config{Samples: 7, Batch: 2, Shards: 1, Policy: Drop, Mode: DALI})
 	require.EqualValues(t, 3, drop.Len(MaxDALIEpochs-1))
 	require.Zero(t, drop.Len(MaxDALIEpochs))
+	require.False(t, drop.Ended(MaxDALIEpochs-1))
+	require.True(t, drop.Ended(MaxDALIEpochs))
+	require.False(t, mustNew(t, Config{Samples: 7, Batch: 2, Shards: 1}).Ended(MaxDALIEpochs), "exact plans do not end")
 	// 4 batches of every epoch are read, the last is thrown away.
 	const epoch = MaxDALIEpochs - 1
 	require.Equal(t, []int64{epoch * 8 % 7, (epoch*8 + 1) % 7}, drop.AppendBatch(nil, epoch, 0, 0))

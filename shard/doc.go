@@ -51,6 +51,19 @@
 // epoch to epoch, and the laws hold for draws. The list of an epoch is in the order of
 // the mix's schedule; Shuffle permutes each source within its own epochs.
 //
+// [Shares] in place of Weights change in the course of training, and mix mixes.
+//
+// # Samplers
+//
+// A [Sampler] lists other samples than every one once: [Weighted], [ClassBalanced],
+// [Subset], [Repeated], [Curriculum], or one of a program's own. The laws then hold for the
+// positions of its list, and it says how often a sample comes.
+//
+// # Groups
+//
+// [Groups] form the steps of a partition by step of samples of similar length, and share
+// each among the ranks by cost.
+//
 // # DALI mode
 //
 // DALI mode returns what NVIDIA DALI 2.4 and its framework iterators return, for

@@ -14,8 +14,12 @@ func (p *Plan) Fingerprint() string {
 	text := fmt.Sprintf("plan/1 samples=%d policy=%v mode=%v partition=%v pad_last_batch=%t stick_to_shard=%t shuffle=%t seed=%d block=%d size=%d last_batch_padded=%t pipes=%s",
 		c.Samples, c.Policy, c.Mode, c.Partition, c.PadLastBatch, c.StickToShard, c.Shuffle, c.Seed, c.Block, c.Size, c.LastBatchPadded,
 		list(c.Pipes))
-	if p.mix != nil {
-		text += fmt.Sprintf(" sources=%s weights=%s", list(c.Sources), list(p.mix.weights))
+	text += c.fingerprintBlocks()
+	if more := p.order.Fingerprint(); more != "" {
+		text += " " + more
+	}
+	if c.Groups != nil {
+		text += " " + c.Groups.fingerprint()
 	}
 	return text
 }
@@ -45,23 +49,36 @@ func (p *Plan) CheckFingerprint(stored string) error {
 		return nil
 	}
 	have, want := strings.Split(stored, " "), strings.Split(own, " ")
-	for i, w := range want {
-		name, value, _ := strings.Cut(w, "=")
-		h := ""
-		if i < len(have) {
-			h = have[i]
+	for i := range max(len(have), len(want)) {
+		was, now := word(have, i), word(want, i)
+		name, value, _ := strings.Cut(now, "=")
+		got, same := strings.CutPrefix(was, name+"=")
+		switch {
+		case was == now:
+		case i == 0:
+			return &MismatchError{"version", was, now}
+		case same:
+			return &MismatchError{name, got, value}
+		case i < settings || was != "" && !strings.Contains(was, "="):
+			return &MismatchError{"fingerprint", stored, own}
+		case now == "":
+			name, got, _ = strings.Cut(was, "=")
+			return &MismatchError{name, got, "none"}
+		default:
+			return &MismatchError{name, "none", value}
 		}
-		if h == w {
-			continue
-		}
-		if i == 0 {
-			return &MismatchError{"version", h, w}
-		}
-		got, ok := strings.CutPrefix(h, name+"=")
-		if !ok {
-			break
-		}
-		return &MismatchError{name, got, value}
 	}
 	return &MismatchError{"fingerprint", stored, own}
+}
+
+// settings is the number of words of a plain order's fingerprint; those behind them are
+// of groups of blocks, a mix or a sampler.
+const settings = 13
+
+// word returns a word of a fingerprint, or nothing behind the last one.
+func word(words []string, i int) string {
+	if i < len(words) {
+		return words[i]
+	}
+	return ""
 }

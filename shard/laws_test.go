@@ -132,7 +132,7 @@ func drawConfig(t *rapid.T, maxSamples int64) Config {
 		cfg.StickToShard = rapid.Bool().Draw(t, "stick")
 	}
 	if cfg.Shuffle {
-		cfg.Block = rapid.Int64Range(0, 20).Draw(t, "block")
+		drawBlocks(t, &cfg, 20)
 	}
 	return cfg
 }
@@ -148,7 +148,7 @@ func TestLaws(t *testing.T) {
 func TestUnshuffledLists(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cfg := drawConfig(t, 100)
-		cfg.Shuffle, cfg.Block = false, 0
+		cfg.Shuffle, cfg.Block, cfg.BlockGroup, cfg.BlockEnds = false, 0, 0, nil
 		p := mustNew(t, cfg)
 		epoch := rapid.IntRange(0, 20).Draw(t, "epoch")
 		for rank := range cfg.Shards {

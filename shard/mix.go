@@ -2,7 +2,6 @@ package shard
 
 import (
 	"fmt"
-	"math"
 	"slices"
 )
 
@@ -38,41 +37,103 @@ func NewMix(weights ...int64) (*Mix, error) {
 	if len(weights) == 0 {
 		return nil, &ConfigError{"Weights", "empty", "at least one weight"}
 	}
-	var divisor int64
 	for _, w := range weights {
 		if w < 1 {
 			return nil, &ConfigError{"Weights", weights, "positive numbers; leave out a source that gives nothing"}
 		}
+	}
+	m := newTable(weights)
+	if m == nil {
+		return nil, &ConfigError{"Weights", weights, fmt.Sprintf("a sum of at most %d, or a multiple of that; use rounder proportions", MaxMixPeriod)}
+	}
+	return m, nil
+}
+
+// newTable returns the mix of weights that are not negative and not all 0, nil if it would
+// have too long a period.
+func newTable(weights []int64) *Mix {
+	var divisor, period int64
+	for _, w := range weights {
 		divisor = gcd(divisor, w)
 	}
 	m := &Mix{weights: slices.Clone(weights)}
-	var period int64
 	for i := range m.weights {
 		m.weights[i] /= divisor
 		if m.weights[i] > MaxMixPeriod-period {
-			return nil, &ConfigError{"Weights", weights, fmt.Sprintf("a sum of at most %d, or a multiple of that; use rounder proportions", MaxMixPeriod)}
+			return nil
 		}
 		period += m.weights[i]
 	}
 	m.schedule(period)
-	return m, nil
+	return m
 }
 
-// schedule fills in the turns of one period.
+// schedule fills in the turns of one period. Sources whose weight is 0 have none.
 func (m *Mix) schedule(period int64) {
 	given := make([]int64, len(m.weights))
 	m.turns = make([]turn, period)
+	waiting := make([][]int32, period) // sources, by when their next draw is due
+	for i, w := range m.weights {
+		if w > 0 {
+			waiting[0] = append(waiting[0], int32(i))
+		}
+	}
+	var due deadlines
 	for t := range period {
-		next, earliest := 0, period+1
-		for i, w := range m.weights {
-			// Draw j of a source is due at floor(j·W/w) and late after ceil((j+1)·W/w).
-			due, deadline := given[i]*period/w, ceilDiv((given[i]+1)*period, w)
-			if due <= t && deadline < earliest {
-				next, earliest = i, deadline
+		for _, i := range waiting[t] {
+			due.push(deadline{ceilDiv((given[i]+1)*period, m.weights[i]), i})
+		}
+		waiting[t] = nil
+		next := due.pop().source
+		m.turns[t] = turn{next, int32(given[next])}
+		// Draw j of a source is due at floor(j·W/w) and late after ceil((j+1)·W/w).
+		given[next]++
+		if w := m.weights[next]; given[next] < w {
+			at := max(given[next]*period/w, t+1)
+			waiting[at] = append(waiting[at], next)
+		}
+	}
+}
+
+// deadline is when the next draw of a source is late.
+type deadline struct {
+	at     int64
+	source int32
+}
+
+func (d deadline) before(e deadline) bool {
+	return d.at < e.at || d.at == e.at && d.source < e.source
+}
+
+// deadlines are a heap of them.
+type deadlines []deadline
+
+func (h *deadlines) push(d deadline) {
+	*h = append(*h, d)
+	s := *h
+	for i := len(s) - 1; i > 0 && s[i].before(s[(i-1)/2]); i = (i - 1) / 2 {
+		s[i], s[(i-1)/2] = s[(i-1)/2], s[i]
+	}
+}
+
+func (h *deadlines) pop() deadline {
+	s := *h
+	top, last := s[0], len(s)-1
+	s[0] = s[last]
+	s = s[:last]
+	*h = s
+	for i := 0; ; {
+		least := i
+		for child := 2*i + 1; child <= 2*i+2 && child < last; child++ {
+			if s[child].before(s[least]) {
+				least = child
 			}
 		}
-		m.turns[t] = turn{int32(next), int32(given[next])}
-		given[next]++
+		if least == i {
+			return top
+		}
+		s[i], s[least] = s[least], s[i]
+		i = least
 	}
 }
 
@@ -87,64 +148,17 @@ func (m *Mix) At(k int64) (source int, draw int64) {
 // Period returns the number of draws after which the order of sources repeats.
 func (m *Mix) Period() int { return len(m.turns) }
 
-// mixture says what the list positions of a plan that mixes sources draw. Draws
-// count on from epoch to epoch, and every source goes through epochs of its own.
-type mixture struct {
-	*Mix
-	draws  int64   // of an epoch of the plan
-	sizes  []int64 // of the sources
-	starts []int64 // their first ids
-}
-
-// newMixture returns the mixture of a valid config, nil if it has no sources.
-func newMixture(c *Config) (*mixture, error) {
-	if c.Sources == nil {
-		return nil, nil
+// given returns how many of the first k draws each source has had.
+func (m *Mix) given(k int64) []int64 {
+	period := int64(len(m.turns))
+	all := make([]int64, len(m.weights))
+	for i, w := range m.weights {
+		all[i] = k / period * w
 	}
-	mix, err := NewMix(c.Weights...)
-	if err != nil {
-		return nil, err
+	for _, t := range m.turns[:k%period] {
+		all[t.source]++
 	}
-	m := &mixture{Mix: mix, draws: c.Samples, sizes: c.Sources}
-	next := int64(0)
-	for _, size := range m.sizes {
-		m.starts = append(m.starts, next)
-		next += size
-	}
-	return m, nil
-}
-
-// draw returns the place in an epoch of a source that a list position draws. After
-// 2^63 draws the mix begins anew.
-func (m *mixture) draw(epoch, pos int64) (source int, sourceEpoch, place int64) {
-	source, drawn := m.At((epoch*m.draws + pos) & math.MaxInt64)
-	return source, drawn / m.sizes[source], drawn % m.sizes[source]
-}
-
-// drawer finds the samples of draws. It is a value of one call, on the stack, and
-// keeps the orders of a few sources, as neighbours in the list are of different ones.
-type drawer struct {
-	*mixture
-	cfg    *Config
-	orders [8]struct {
-		source int
-		epoch  int64
-		list   shuffle // of no samples before the first use
-	}
-}
-
-// id returns the sample that a list position of an epoch draws.
-func (d *drawer) id(epoch, pos int64) int64 {
-	source, epoch, place := d.draw(epoch, pos)
-	if d.cfg.Shuffle {
-		o := &d.orders[source%len(d.orders)]
-		if o.list.n == 0 || o.source != source || o.epoch != epoch {
-			o.source, o.epoch = source, epoch
-			o.list = newShuffle(d.sizes[source], d.cfg.Block, deriveKey(d.cfg.Seed, epochKey, epoch, int64(source)))
-		}
-		place = o.list.at(place)
-	}
-	return d.starts[source] + place
+	return all
 }
 
 func gcd(a, b int64) int64 {

@@ -48,3 +48,27 @@ func TestMixErrors(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 3, m.Period())
 }
+
+// TestMixSchedule compares with the plain search for the earliest deadline of a draw that is
+// due: stored positions rely on the order.
+func TestMixSchedule(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m, err := NewMix(rapid.SliceOfN(rapid.Int64Range(1, 90), 1, 30).Draw(t, "weights")...)
+		require.NoError(t, err)
+		period := int64(m.Period())
+		given := make([]int64, len(m.weights))
+		for k := range period {
+			next, earliest := 0, period+1
+			for i, w := range m.weights {
+				due, late := given[i]*period/w, ceilDiv((given[i]+1)*period, w)
+				if due <= k && late < earliest {
+					next, earliest = i, late
+				}
+			}
+			source, draw := m.At(k)
+			require.Equal(t, next, source)
+			require.Equal(t, given[next], draw)
+			given[next]++
+		}
+	})
+}

@@ -1,87 +1,134 @@
 package shard
 
-// shuffle is a shuffled order of n positions. With a block size it permutes
-// blocks, and the positions within each block. It remembers the block it was
-// last asked for and belongs to one caller.
+// shuffle is a shuffled order of n positions. With blocks it permutes these, and
+// the positions within each block or within each group of blocks. It remembers the block
+// or group it was last asked for and belongs to one caller.
 type shuffle struct {
-	n, block int64
-	key      uint64
-	outer    Permutation // of the positions, or of the blocks
+	blocks
+	n     int64
+	key   uint64
+	outer Permutation // of the positions, or of the blocks
 
 	// The last block may be short. Where it comes in the order decides
 	// where all later blocks begin.
 	short   int64 // its length, 0 if it is a full one
 	shortAt int64 // the position where it begins
 
-	inner   Permutation // within block innerOf
+	inner   Permutation // within block innerOf, or from place groupLo to groupHi
 	innerOf int64
+
+	groupLo, groupHi int64
+	starts           []int64 // of blocks of different sizes, see blocks.places
 }
 
-func newShuffle(n, block int64, key uint64) shuffle {
-	if block == 0 {
+func newShuffle(n int64, b blocks, key uint64) shuffle {
+	if b.none() {
 		return shuffle{n: n, outer: NewPermutation(n, key)}
 	}
-	blocks := ceilDiv(n, block)
-	s := shuffle{n: n, block: block, key: key, outer: NewPermutation(blocks, key), short: n % block, innerOf: -1}
+	count := b.of(n)
+	s := shuffle{blocks: b, n: n, key: key, outer: NewPermutation(count, key), innerOf: -1}
+	if b.ends == nil {
+		s.short = n % b.size
+	}
 	if s.short > 0 {
-		s.shortAt = s.outer.IndexOf(blocks-1) * block
+		s.shortAt = s.outer.IndexOf(count-1) * b.size
 	}
 	return s
 }
 
 // at returns the element at place i.
 func (s *shuffle) at(i int64) int64 {
-	if s.block == 0 {
+	switch {
+	case s.group > 0:
+		return s.grouped(i)
+	case s.size == 0:
 		return s.outer.At(i)
 	}
 	if s.short > 0 && i >= s.shortAt+s.short {
-		i += s.block - s.short // as if the short block were a full one
+		i += s.size - s.short // as if the short block were a full one
 	}
-	b := s.outer.At(i / s.block)
+	b := s.outer.At(i / s.size)
 	if b != s.innerOf {
-		size := min(s.block, s.n-b*s.block)
+		size := min(s.size, s.n-b*s.size)
 		s.inner, s.innerOf = NewPermutation(size, deriveKey(s.key, blockKey, b, 0)), b
 	}
-	return b*s.block + s.inner.At(i%s.block)
+	return b*s.size + s.inner.At(i%s.size)
 }
 
-// order maps the positions of one epoch's list to sample ids. It is a value of
-// one call, on the stack: what it keeps are the keys of the epoch.
-type order struct {
-	cfg    *Config
-	epoch  int64
-	shards int64 // that the epoch began with
-
-	list  shuffle // of the whole list
-	shard shuffle // with StickToShard: of the shard lo to lo+shard.n
-	lo    int64
+// plainOrder lists every sample once: in their order, or shuffled.
+type plainOrder struct {
+	n              int64
+	blocks         blocks
+	seed           uint64
+	shuffle, stick bool
+	shards         int64             // that the list is cut into, where they stick
+	starts         perEpoch[[]int64] // of blocks of different sizes
 }
 
-func newOrder(cfg *Config, epoch, shards int64) order {
-	o := order{cfg: cfg, epoch: epoch, shards: shards}
+func newPlainOrder(c *Config, shards int) *plainOrder {
+	return &plainOrder{n: c.Samples, blocks: c.blocks(), seed: c.Seed, shuffle: c.Shuffle, stick: c.StickToShard, shards: int64(shards)}
+}
+
+// Len implements [Order].
+func (o *plainOrder) Len() int64 { return o.n }
+
+// Repeats implements [Order].
+func (o *plainOrder) Repeats() bool { return false }
+
+// Fingerprint implements [Order]: the config says it all.
+func (o *plainOrder) Fingerprint() string { return "" }
+
+// Visits implements [Order].
+func (o *plainOrder) Visits(epoch int64, list []int64) { fill(list, epoch) }
+
+// Samples implements [Order].
+func (o *plainOrder) Samples(epoch int64, list []int64) {
 	switch {
-	case !cfg.Shuffle:
-	case cfg.StickToShard:
-		o.list = newShuffle(cfg.Samples, cfg.Block, deriveKey(cfg.Seed, fixedKey, 0, 0))
+	case !o.shuffle:
+	case o.stick:
+		o.sticking(epoch, list)
 	default:
-		o.list = newShuffle(cfg.Samples, cfg.Block, deriveKey(cfg.Seed, epochKey, epoch, 0))
+		s := o.shuffled(epoch)
+		for i, pos := range list {
+			list[i] = s.at(pos)
+		}
 	}
-	return o
 }
 
-// id returns the sample at list position pos.
-func (o *order) id(pos int64) int64 {
-	if !o.cfg.Shuffle {
-		return pos
+// shuffleGroups implements shuffleGrouper. Shards that stick have blocks of their own, which are
+// not told.
+func (o *plainOrder) shuffleGroups(epoch int64, list []int64) {
+	if !o.shuffle || o.stick || o.blocks.none() {
+		fill(list, -1)
+		return
 	}
-	if o.cfg.StickToShard {
-		if pos < o.lo || pos >= o.lo+o.shard.n {
-			n := o.cfg.Samples
-			k := owner(n, o.shards, pos)
-			o.lo = start(n, o.shards, k)
-			o.shard = newShuffle(start(n, o.shards, k+1)-o.lo, o.cfg.Block, deriveKey(o.cfg.Seed, shardKey, o.epoch, k))
+	s := o.shuffled(epoch)
+	for i, pos := range list {
+		list[i] = s.groupOf(pos)
+	}
+}
+
+// shuffled returns the order of an epoch of samples that are shuffled and do not stick.
+func (o *plainOrder) shuffled(epoch int64) shuffle {
+	s := newShuffle(o.n, o.blocks, deriveKey(o.seed, epochKey, epoch, 0))
+	if o.blocks.ends != nil {
+		s.starts = o.starts.get(epoch, func(int64) []int64 { return o.blocks.places(&s.outer) })
+	}
+	return s
+}
+
+// sticking is the part of Samples for a list that is permuted once and cut into shards for
+// good, each of which is permuted within itself.
+func (o *plainOrder) sticking(epoch int64, list []int64) {
+	all := newShuffle(o.n, o.blocks, deriveKey(o.seed, fixedKey, 0, 0))
+	var shard shuffle // of the positions lo to lo+shard.n
+	lo := int64(0)
+	for i, pos := range list {
+		if pos < lo || pos >= lo+shard.n {
+			k := owner(o.n, o.shards, pos)
+			lo = start(o.n, o.shards, k)
+			shard = newShuffle(start(o.n, o.shards, k+1)-lo, o.blocks, deriveKey(o.seed, shardKey, epoch, k))
 		}
-		pos = o.lo + o.shard.at(pos-o.lo)
+		list[i] = all.at(lo + shard.at(pos-lo))
 	}
-	return o.list.at(pos)
 }

@@ -47,7 +47,7 @@ func NewPermutation(n int64, key uint64) Permutation {
 	}
 	for i := range p.keys {
 		key += golden
-		p.keys[i] = mix64(key)
+		p.keys[i] = hash64(key)
 	}
 	return p
 }
@@ -103,9 +103,9 @@ func round(x, key uint64) uint64 {
 // golden is 2^64 divided by the golden ratio, the increment of SplitMix64.
 const golden = 0x9e3779b97f4a7c15
 
-// mix64 is the finalizer of SplitMix64 (Steele, Lea and Flood, "Fast splittable
+// hash64 is the finalizer of SplitMix64 (Steele, Lea and Flood, "Fast splittable
 // pseudorandom number generators", OOPSLA 2014).
-func mix64(x uint64) uint64 {
+func hash64(x uint64) uint64 {
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb
 	return x ^ x>>31
@@ -119,11 +119,12 @@ const (
 	fixedKey                    // the list that is cut into shards that stick
 	shardKey                    // the order within a shard that sticks
 	blockKey                    // the order within a block
+	groupKey                    // the order within a group of blocks
 )
 
 // deriveKey returns the key for one purpose, number and index under a seed.
 func deriveKey(seed uint64, p purpose, number, index int64) uint64 {
-	h := mix64(seed + uint64(p)*golden)
-	h = mix64(h + uint64(number)*golden)
-	return mix64(h + uint64(index)*golden)
+	h := hash64(seed + uint64(p)*golden)
+	h = hash64(h + uint64(number)*golden)
+	return hash64(h + uint64(index)*golden)
 }

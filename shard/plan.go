@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 )
 
 // ErrNoSteps says that the epochs of a plan have no step at all.
@@ -17,7 +18,12 @@ type Plan struct {
 	rest  rest        // of the epoch that the plan resumes, if other worlds have read a part
 	at    [2]int64    // epoch and step to start with
 	dali  *daliEpochs // in DALI mode
-	mix   *mixture    // of sources, or nil
+
+	order     Order // of the lists of epochs
+	n         int64 // positions of a list
+	restOrder Order // of the epoch that rests, where that is another one; or nil
+
+	grouped *grouped // with Groups
 }
 
 // New makes the plan of cfg. The error is a [*ConfigError]. A plan of full
@@ -28,13 +34,18 @@ func New(cfg Config) (*Plan, error) {
 	}
 	p := &Plan{cfg: cfg.clone()}
 	var err error
-	if p.mix, err = newMixture(&p.cfg); err != nil {
+	if p.order, err = newOrder(&p.cfg); err != nil {
 		return nil, err
 	}
+	p.n = p.order.Len()
+	if err := p.cfg.Groups.check(); err != nil {
+		return nil, err
+	}
+	p.grouped = newGrouped(p)
 	if cfg.Mode == DALI {
 		p.dali = newDALIEpochs(&p.cfg)
 	} else {
-		p.steps = p.stepsOf(cfg.Samples)
+		p.steps = p.stepsOf(p.n)
 	}
 	return p, nil
 }
@@ -44,8 +55,13 @@ func (p *Plan) Config() Config { return p.cfg.clone() }
 
 func (c Config) clone() Config {
 	c.Pipes, c.Sources, c.Weights = slices.Clone(c.Pipes), slices.Clone(c.Sources), slices.Clone(c.Weights)
+	c.Shares = c.Shares.clone()
 	return c
 }
+
+// Draws returns the number of samples that an epoch reads, over all ranks and before the
+// policy for the last batch: Config.Samples, or what a Sampler says.
+func (p *Plan) Draws() int64 { return p.n }
 
 // Start returns the epoch and step that the plan begins with: 0, 0 unless
 // [Plan.Resume] made it.
@@ -72,11 +88,17 @@ func (p *Plan) Steps(epoch int64) int64 {
 		return 0
 	case p.dali != nil:
 		return p.dali.epoch(epoch).steps
+	case p.grouped != nil:
+		return p.grouped.steps(epoch)
 	case p.rest.of(epoch):
 		return p.stepsOf(p.rest.n)
 	}
 	return p.steps
 }
+
+// Ended reports whether the plan has no epoch with this number any more, nor one behind it.
+// Plans in DALI mode have MaxDALIEpochs epochs; those in Exact mode have no end.
+func (p *Plan) Ended(epoch int64) bool { return p.dali != nil && epoch >= MaxDALIEpochs }
 
 // stepsOf returns the steps of an epoch of n samples. Cutting into shards and
 // then into batches gives the same number as cutting into global batches:
@@ -94,7 +116,7 @@ func (c *Config) globalBatch() int64 { return int64(c.Batch) * int64(c.Shards) }
 // the plan's epochs have no step: under Drop, when no rank fills a batch.
 func (p *Plan) CheckSteps() error {
 	c := &p.cfg
-	steps, perRank := p.steps, c.Samples/int64(c.Shards)
+	steps, perRank := p.steps, p.n/int64(c.Shards)
 	if p.dali != nil {
 		steps = p.dali.epoch(0).steps
 	}
@@ -102,7 +124,7 @@ func (p *Plan) CheckSteps() error {
 		perRank = c.Size / int64(c.pipes())
 	}
 	switch {
-	case steps > 0:
+	case steps > 0 || c.Groups != nil && c.Groups.Budget > 0:
 		return nil
 	case perRank == 0:
 		return fmt.Errorf("%w: policy %v, fewer samples than ranks; use fewer ranks or another policy", ErrNoSteps, c.Policy)
@@ -122,13 +144,15 @@ func (p *Plan) Sample(epoch, step int64, rank, row int) (id int64, ok bool) {
 	if p.dali != nil {
 		return b.position(int64(row), &p.cfg), true
 	}
-	if p.mix != nil {
-		d := drawer{mixture: p.mix, cfg: &p.cfg}
-		return d.id(epoch, p.position(&b, epoch, int64(row))), true
-	}
-	o := p.order(epoch)
-	return o.id(p.position(&b, epoch, int64(row))), true
+	one := ones.Get().(*[1]int64)
+	defer ones.Put(one)
+	one[0] = p.position(&b, epoch, int64(row))
+	p.orderOf(epoch).Samples(epoch, one[:])
+	return one[0], true
 }
+
+// ones are lists of one position.
+var ones = sync.Pool{New: func() any { return new([1]int64) }}
 
 // AppendBatch appends the samples of one batch of one rank to dst, row by row.
 // Rows are filled from the front: there are [Plan.Valid] of them.
@@ -141,37 +165,62 @@ func (p *Plan) AppendBatch(dst []int64, epoch, step int64, rank int) []int64 {
 	if p.dali != nil {
 		return b.append(dst, &p.cfg)
 	}
-	if p.mix != nil {
-		return p.appendDrawn(dst, &b, epoch)
-	}
-	o := p.order(epoch)
-	for row := range int64(b.valid) {
-		dst = append(dst, o.id(p.position(&b, epoch, row)))
-	}
+	first := len(dst)
+	dst = p.appendPositions(dst, &b, epoch)
+	p.orderOf(epoch).Samples(epoch, dst[first:])
 	return dst
 }
 
-// appendDrawn is the part of AppendBatch for a mix of sources.
-func (p *Plan) appendDrawn(dst []int64, b *batch, epoch int64) []int64 {
-	d := drawer{mixture: p.mix, cfg: &p.cfg}
-	for row := range int64(b.valid) {
-		dst = append(dst, d.id(epoch, p.position(b, epoch, row)))
-	}
-	return dst
-}
-
-// AppendEpochs appends, for the rows of [Plan.AppendBatch], the epoch that each
-// sample is in: with [Config.Sources] that of its source, otherwise the plan's.
-// The sample and that epoch together come once, however often an epoch of the plan
-// draws the sample, except where [Fill] repeats a row.
+// AppendEpochs appends, for the rows of [Plan.AppendBatch], the visit of each sample: the
+// epoch, or where [Plan.Repeats] a number that tells the times apart that the sample comes;
+// with [Config.Sources] that is the epoch of its source. The sample and its visit together
+// come once, however often an epoch of the plan draws the sample, except where [Fill]
+// repeats a row.
 func (p *Plan) AppendEpochs(dst []int64, epoch, step int64, rank int) []int64 {
 	b := p.batch(epoch, step, rank)
+	first := len(dst)
+	if p.dali != nil {
+		dst = slices.Grow(dst, b.valid)[:first+b.valid]
+		fill(dst[first:], epoch)
+		return dst
+	}
+	dst = p.appendPositions(dst, &b, epoch)
+	p.orderOf(epoch).Visits(epoch, dst[first:])
+	return dst
+}
+
+// AppendShuffleGroups appends, for the rows of [Plan.AppendBatch], what was shuffled together:
+// samples of one group of blocks, or without groups of one block, have the same number, and
+// those of the next have another one. In a mix each source has groups of its own. Where samples
+// are shuffled without blocks, or not at all, it is -1.
+func (p *Plan) AppendShuffleGroups(dst []int64, epoch, step int64, rank int) []int64 {
+	b := p.batch(epoch, step, rank)
+	first := len(dst)
+	order, ok := p.orderOf(epoch).(shuffleGrouper)
+	if p.dali != nil || !ok {
+		dst = slices.Grow(dst, b.valid)[:first+b.valid]
+		fill(dst[first:], -1)
+		return dst
+	}
+	dst = p.appendPositions(dst, &b, epoch)
+	order.shuffleGroups(epoch, dst[first:])
+	return dst
+}
+
+// shuffleGrouper is an Order that knows what is shuffled together. Its method replaces positions
+// by the numbers that AppendShuffleGroups tells.
+type shuffleGrouper interface {
+	shuffleGroups(epoch int64, list []int64)
+}
+
+// Repeats reports whether a sample may come several times in an epoch, as with Sources, so
+// that the epoch does not tell its visits apart; [Plan.AppendEpochs] does.
+func (p *Plan) Repeats() bool { return p.order.Repeats() }
+
+// appendPositions appends the list positions of a batch.
+func (p *Plan) appendPositions(dst []int64, b *batch, epoch int64) []int64 {
 	for row := range int64(b.valid) {
-		of := epoch
-		if p.mix != nil {
-			_, of, _ = p.mix.draw(epoch, p.position(&b, epoch, row))
-		}
-		dst = append(dst, of)
+		dst = append(dst, p.position(b, epoch, row))
 	}
 	return dst
 }
@@ -187,7 +236,8 @@ func (p *Plan) Valid(epoch, step int64, rank int) int {
 type batch struct {
 	lo, n int64
 	first int64
-	valid int // rows with a sample
+	valid int     // rows with a sample
+	rows  []int64 // with Groups: the list that lo and first are places of; else nil
 }
 
 // position returns the list position of a row.
@@ -220,6 +270,8 @@ func (p *Plan) batch(epoch, step int64, rank int) batch {
 		return p.dali.batch(epoch, step, rank)
 	case step >= p.Steps(epoch):
 		return batch{}
+	case p.grouped != nil:
+		return p.batchOfGroup(epoch, step, int64(rank))
 	case p.cfg.Partition == ByStep:
 		return p.batchByStep(epoch, step, int64(rank))
 	}
@@ -228,7 +280,7 @@ func (p *Plan) batch(epoch, step int64, rank int) batch {
 
 func (p *Plan) batchByShard(epoch, step, rank int64) batch {
 	c := &p.cfg
-	n := c.Samples
+	n := p.n
 	if p.rest.of(epoch) {
 		n = p.rest.n
 	}
@@ -260,10 +312,10 @@ func (p *Plan) batchByStep(epoch, step, rank int64) batch {
 	if p.rest.of(epoch) {
 		first += p.rest.offset
 	}
-	b := batch{n: c.Samples, first: first + rank*int64(c.Batch), valid: c.Batch}
+	b := batch{n: p.n, first: first + rank*int64(c.Batch), valid: c.Batch}
 	if c.Policy == Partial {
 		// The ranks share a short batch evenly.
-		left := min(global, c.Samples-first)
+		left := min(global, p.n-first)
 		cut := start(left, int64(c.Shards), rank)
 		b.first = first + cut
 		b.valid = int(start(left, int64(c.Shards), rank+1) - cut)
@@ -271,19 +323,36 @@ func (p *Plan) batchByStep(epoch, step, rank int64) batch {
 	return b
 }
 
+func (p *Plan) batchOfGroup(epoch, step, rank int64) batch {
+	rows := p.grouped.rows(epoch, step, rank)
+	b := batch{n: int64(len(rows)), valid: len(rows), rows: rows}
+	if p.cfg.Policy == Fill {
+		b.valid = p.cfg.Batch
+		if b.n == 0 { // fills with a sample of the last rank, which has one
+			b.rows = p.grouped.rows(epoch, step, int64(p.cfg.Shards)-1)
+			b.lo, b.n = int64(len(b.rows))-1, 1
+		}
+	}
+	return b
+}
+
 // position returns the position of a row in the list of the whole epoch.
 func (p *Plan) position(b *batch, epoch, row int64) int64 {
 	pos := b.position(row, &p.cfg)
+	if b.rows != nil {
+		return b.rows[pos]
+	}
 	if p.rest.of(epoch) {
 		pos = p.rest.position(pos)
 	}
 	return pos
 }
 
-func (p *Plan) order(epoch int64) order {
-	shards := int64(p.cfg.Shards)
-	if p.rest.of(epoch) {
-		shards = p.rest.shards
+// orderOf returns the order of an epoch. That of shards which stick depends on their number
+// when the epoch began.
+func (p *Plan) orderOf(epoch int64) Order {
+	if p.restOrder != nil && p.rest.of(epoch) {
+		return p.restOrder
 	}
-	return newOrder(&p.cfg, epoch, shards)
+	return p.order
 }

@@ -77,7 +77,7 @@ func (p *Plan) Resume(pos Position) (*Plan, error) {
 	if p.dali != nil && last > 0 {
 		return nil, &PositionError{"Phases", pos.Phases, "one phase: DALI mode cannot change the world within an epoch"}
 	}
-	q := &Plan{cfg: p.cfg, steps: p.steps, dali: p.dali, mix: p.mix, at: [2]int64{pos.Epoch, 0}}
+	q := &Plan{cfg: p.cfg, steps: p.steps, dali: p.dali, order: p.order, n: p.n, grouped: newGrouped(p), at: [2]int64{pos.Epoch, 0}}
 	for i, ph := range pos.Phases {
 		w, err := q.phase(ph)
 		if err != nil {
@@ -91,29 +91,35 @@ func (p *Plan) Resume(pos Position) (*Plan, error) {
 		case ph.Steps == steps && i < last:
 			return nil, &PositionError{fmt.Sprintf("Phases[%d].Steps", i), ph.Steps, fmt.Sprintf("fewer than %d, as another phase follows", steps)}
 		case ph.Steps == steps:
-			q.rest, q.at = rest{}, [2]int64{pos.Epoch + 1, 0}
+			q.rest, q.at, q.grouped = rest{}, [2]int64{pos.Epoch + 1, 0}, newGrouped(p)
 		case i == last && ph.Shards == p.cfg.Shards && ph.Batch == p.cfg.Batch:
 			q.at[1] = ph.Steps
 		default:
-			q.rest = w.rest.read(&w.cfg, pos.Epoch, ph)
+			q.rest = w.rest.read(&w, pos.Epoch, ph)
+			q.grouped = w.grouped.after(pos.Epoch, ph.Steps)
 		}
 	}
+	if q.cfg.StickToShard && q.rest.shards != int64(q.cfg.Shards) && len(q.rest.phases) > 0 {
+		q.restOrder = newPlainOrder(&q.cfg, int(q.rest.shards))
+	}
+	q.grouped = q.grouped.in(q.cfg.Shards, q.cfg.Batch)
 	return q, nil
 }
 
 // phase returns the plan as the world of ph saw it. The error says what the
 // phase may be.
-func (p *Plan) phase(ph Phase) (*Plan, error) {
-	w := *p
+func (p *Plan) phase(ph Phase) (w Plan, err error) {
+	w = *p
 	w.cfg.Shards, w.cfg.Batch = ph.Shards, ph.Batch
 	if p.dali != nil && (ph.Shards != p.cfg.Shards || ph.Batch != p.cfg.Batch) {
-		return nil, fmt.Errorf("%d shards of batch %d: DALI mode cannot change the world within an epoch", p.cfg.Shards, p.cfg.Batch)
+		return w, fmt.Errorf("%d shards of batch %d: DALI mode cannot change the world within an epoch", p.cfg.Shards, p.cfg.Batch)
 	}
-	if err := w.cfg.validate(); err != nil {
-		return nil, fmt.Errorf("a world that a plan can be made for (%w)", err)
+	if err = w.cfg.validate(); err != nil {
+		return w, fmt.Errorf("a world that a plan can be made for (%w)", err)
 	}
 	if p.dali == nil {
-		w.steps = w.stepsOf(w.cfg.Samples)
+		w.steps = w.stepsOf(w.n)
+		w.grouped = p.grouped.in(ph.Shards, ph.Batch)
 	}
-	return &w, nil
+	return w, nil
 }

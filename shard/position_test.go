@@ -80,29 +80,7 @@ func TestResumeKeepsGlobalBatches(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cfg := drawConfig(t, 500)
 		cfg.Partition, cfg.StickToShard = ByStep, false
-		cfg.Batch, cfg.Shards = 12, 1
-		whole := mustNew(t, cfg)
-		if whole.Len(0) == 0 {
-			t.Skip("no steps")
-		}
-		done, p := int64(0), whole
-		for range 3 {
-			stop := rapid.Int64Range(0, p.Len(1)-1).Draw(t, "stop")
-			_, step := p.Start()
-			stop = max(stop, step)
-			done += stop - step
-			other := cfg
-			other.Shards = rapid.SampledFrom([]int{1, 2, 3, 4, 6, 12}).Draw(t, "ranks")
-			other.Batch = 12 / other.Shards
-			var err error
-			p, err = mustNew(t, other).Resume(p.Position(1, stop))
-			require.NoError(t, err)
-			_, step = p.Start()
-			require.Equal(t, whole.Len(1)-done, p.Len(1)-step)
-			for s := step; s < p.Len(1); s++ {
-				require.Equal(t, read(whole, 1, done+s-step, done+s-step+1), read(p, 1, s, s+1))
-			}
-		}
+		sameGlobalBatches(t, cfg, func(want, got []int64) { require.Equal(t, want, got) })
 	})
 }
 
@@ -118,7 +96,7 @@ func TestRepartitionForSameWorld(t *testing.T) {
 		}
 		stop := rapid.Int64Range(1, p.Len(2)-1).Draw(t, "stop")
 		q := *p
-		q.rest = p.rest.read(&p.cfg, 2, Phase{cfg.Shards, cfg.Batch, stop})
+		q.rest = p.rest.read(p, 2, Phase{cfg.Shards, cfg.Batch, stop})
 		require.Equal(t, p.Len(2)-stop, q.Len(2))
 		for step := range q.Len(2) {
 			require.Equal(t, read(p, 2, stop+step, stop+step+1), read(&q, 2, step, step+1))
@@ -184,6 +162,7 @@ func TestFingerprint(t *testing.T) {
 		"shuffle":        func(c *Config) { c.Shuffle = false },
 		"seed":           func(c *Config) { c.Seed = 8 },
 		"block":          func(c *Config) { c.Block = 8 },
+		"block_group":    func(c *Config) { c.BlockGroup, c.BlockEnds = 2, []int64{1, 100} },
 	} {
 		other := cfg
 		change(&other)
@@ -198,7 +177,7 @@ func TestFingerprint(t *testing.T) {
 	require.ErrorAs(t, p.CheckFingerprint(strings.Replace(p.Fingerprint(), "plan/1", "plan/2", 1)), &mismatch)
 	require.Equal(t, "version", mismatch.Field)
 	for edited, field := range map[string]string{
-		"": "version", "plan/1": "fingerprint", "plan/1 size=100": "fingerprint", p.Fingerprint()[:40]: "mode", p.Fingerprint() + " more=1": "fingerprint",
+		"": "version", "plan/1": "fingerprint", "plan/1 size=100": "fingerprint", p.Fingerprint()[:40]: "mode", p.Fingerprint() + " more=1": "more",
 	} {
 		require.ErrorAs(t, p.CheckFingerprint(edited), &mismatch, edited)
 		require.Equal(t, field, mismatch.Field, edited)
@@ -225,6 +204,8 @@ func TestNoAllocations(t *testing.T) {
 		{Shuffle: true},
 		{Shuffle: true, StickToShard: true},
 		{Shuffle: true, Block: 4096},
+		{Shuffle: true, Block: 4096, BlockGroup: 50},
+		{Shuffle: true, BlockEnds: []int64{1, 5e8, 1e9}, BlockGroup: 2},
 		{Partition: ByStep, Policy: Fill, Shuffle: true},
 		{Mode: DALI},
 	} {

@@ -18,10 +18,11 @@ type cut struct{ left, shards, read int64 }
 // of reports whether the epoch is the one that rests.
 func (r *rest) of(epoch int64) bool { return len(r.phases) > 0 && r.epoch == epoch }
 
-// read returns what is left after the world of cfg has read ph of the epoch,
+// read returns what is left after the world of p has read ph of the epoch,
 // and not finished it.
-func (r *rest) read(cfg *Config, epoch int64, ph Phase) rest {
-	next := rest{epoch: epoch, n: cfg.Samples, shards: int64(ph.Shards)}
+func (r *rest) read(p *Plan, epoch int64, ph Phase) rest {
+	cfg := &p.cfg
+	next := rest{epoch: epoch, n: p.n, shards: int64(ph.Shards)}
 	if r.of(epoch) {
 		next = rest{epoch: epoch, n: r.n, shards: r.shards, offset: r.offset}
 		next.phases = append(next.phases, r.phases...)
@@ -30,7 +31,7 @@ func (r *rest) read(cfg *Config, epoch int64, ph Phase) rest {
 	next.phases = append(next.phases, ph)
 	if cfg.Partition == ByStep {
 		next.offset += ph.Steps * cfg.globalBatch()
-		next.n = cfg.Samples - next.offset
+		next.n = p.n - next.offset
 		return next
 	}
 	// An unfinished phase has taken no more from any shard than the smallest

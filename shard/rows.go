@@ -17,7 +17,7 @@ func (p *Plan) Taken(epoch, step int64, rank int) int64 {
 		return 0
 	}
 	c := &p.cfg
-	n, shards, k := c.Samples, int64(c.Shards), int64(rank)
+	n, shards, k := p.n, int64(c.Shards), int64(rank)
 	rows := min(step, p.steps) * int64(c.Batch)
 	each := p.steps * int64(c.Batch) // rows of an epoch
 	switch {
@@ -43,49 +43,44 @@ func (p *Plan) Taken(epoch, step int64, rank int) int64 {
 // batches are full on every rank. A rank whose shard is empty for good repeats the last
 // sample of the list. The policy, the mode and the partition by step have no effect.
 func (p *Plan) AppendRows(dst []int64, first int64, n, rank int) []int64 {
-	dst = slices.Grow(dst, n)
-	d := drawer{mixture: p.mix, cfg: &p.cfg}
-	var o order
-	for i := range int64(n) {
-		epoch, pos := p.row(first+i, int64(rank))
-		switch {
-		case p.mix != nil:
-			dst = append(dst, d.id(epoch, pos))
-			continue
-		case o.cfg == nil || o.epoch != epoch:
-			o = newOrder(&p.cfg, epoch, int64(p.cfg.Shards))
-		}
-		dst = append(dst, o.id(pos))
-	}
-	return dst
+	return p.appendRows(dst, first, n, rank, p.order.Samples)
 }
 
-// AppendRowEpochs appends, for the samples of [Plan.AppendRows], the epochs that
+// AppendRowEpochs appends, for the samples of [Plan.AppendRows], the visits that
 // [Plan.AppendEpochs] tells.
 func (p *Plan) AppendRowEpochs(dst []int64, first int64, n, rank int) []int64 {
+	return p.appendRows(dst, first, n, rank, p.order.Visits)
+}
+
+// appendRows appends the list positions of rows, with those of an epoch replaced at a time.
+func (p *Plan) appendRows(dst []int64, first int64, n, rank int, replace func(epoch int64, list []int64)) []int64 {
+	dst = slices.Grow(dst, n)
+	begun, of := len(dst), int64(0)
 	for i := range int64(n) {
 		epoch, pos := p.row(first+i, int64(rank))
-		if p.mix != nil {
-			_, epoch, _ = p.mix.draw(epoch, pos)
+		if epoch != of {
+			replace(of, dst[begun:])
+			begun, of = len(dst), epoch
 		}
-		dst = append(dst, epoch)
+		dst = append(dst, pos)
 	}
+	replace(of, dst[begun:])
 	return dst
 }
 
 // row returns the epoch of a row of a rank, and the row's position in the list.
 func (p *Plan) row(row, rank int64) (epoch, pos int64) {
 	c := &p.cfg
-	n, shards := c.Samples, int64(c.Shards)
+	n, shards := p.n, int64(c.Shards)
 	row &= math.MaxInt64
 	switch {
 	case c.PadLastBatch:
 		each := ceilDiv(ceilDiv(n, shards), int64(c.Batch)) * int64(c.Batch)
 		epoch = row / each
-		lo, size := c.span(c.shardOf(epoch, rank))
+		lo, size := p.span(c.shardOf(epoch, rank))
 		return epoch, lo + min(row%each, size-1)
 	case c.StickToShard:
-		lo, size := c.span(rank)
+		lo, size := p.span(rank)
 		return row / size, lo + row%size
 	}
 	// The shards of a rank lie one behind the other in the list.
@@ -96,8 +91,8 @@ func (p *Plan) row(row, rank int64) (epoch, pos int64) {
 }
 
 // span returns where shard k lies in the list; an empty one is the last sample.
-func (c *Config) span(k int64) (lo, size int64) {
-	n, shards := c.Samples, int64(c.Shards)
+func (p *Plan) span(k int64) (lo, size int64) {
+	n, shards := p.n, int64(p.cfg.Shards)
 	lo = start(n, shards, k)
 	if size = start(n, shards, k+1) - lo; size == 0 {
 		return n - 1, 1

@@ -27,7 +27,7 @@ func anyRows(t *rapid.T) Config {
 		c.Sources, c.Weights = []int64{5, 1, 7}, []int64{3, 1, 2}
 	}
 	if c.Shuffle {
-		c.Block = rapid.Int64Range(0, 4).Draw(t, "block")
+		drawBlocks(t, &c, 4)
 	}
 	return c
 }

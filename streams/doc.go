@@ -23,6 +23,13 @@
 // it waits for each of them, except for what its streams, or another of its waits,
 // come after already. Issued in the order of the plan it waits for what the plan says.
 //
+// # Devices
+//
+// A stream belongs to one device, so a node that works on several devices has a stream on
+// each of them: [Graph].Devices lists them. Its work starts when all of its streams have
+// come to it, and each goes on when all of its work has completed, on whichever of them.
+// [Lanes.Issue] takes work for each of the streams. Events wait across devices.
+//
 // A [Runner] issues the nodes of a plan in the plan's order, with given kernels. The
 // executor of package executor issues nodes as they become ready.
 //

@@ -69,15 +69,18 @@ func newStream(number int, device func(int) (Device, error)) (Stream, error) {
 // order. A mark in after that is nil or of other Lanes makes ErrMark the error of the
 // stream, and the work is skipped: what it was to come after has not been issued here.
 //
-// The work of a node on several streams starts when all of them have come to it,
-// and they go on when it has completed. It receives the Context of the first.
-func (l *Lanes) Issue(node int, after []*Mark, work func(*Context) error) *Mark {
-	return l.issue(node, after, work, true)
+// The work of a node on several streams starts when all of them have come to it, and
+// they go on when all of it has completed. work[i] runs on the i-th of them and
+// receives the Context of that stream; nil is no work, and so is what is left out.
+// What a node does on its different streams runs side by side, in no order, and must
+// not wait for each other before it returns.
+func (l *Lanes) Issue(node int, after []*Mark, work ...func(*Context) error) *Mark {
+	return l.issue(node, after, true, work)
 }
 
 // issue is Issue. Unless record is set nobody will wait for the work, and its mark
 // may have no event.
-func (l *Lanes) issue(node int, after []*Mark, work func(*Context) error, record bool) *Mark {
+func (l *Lanes) issue(node int, after []*Mark, record bool, work []func(*Context) error) *Mark {
 	on := l.on[node]
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -97,7 +100,17 @@ func (l *Lanes) issue(node int, after []*Mark, work func(*Context) error, record
 	for _, k := range on[1:] {
 		l.meet(first, &l.all[k])
 	}
-	first.stream.Do(work)
+	if len(work) > 1 {
+		l.beside(first, on[1:], work[1:])
+	}
+	if len(work) > 0 && work[0] != nil {
+		first.stream.Do(work[0])
+	}
+	for i := 1; i < len(work); i++ {
+		if work[i] != nil {
+			first.stream.Wait(l.all[on[i]].stream.Record())
+		}
+	}
 	first.behind[on[0]]++
 	m := &Mark{lanes: l, lane: on[0], number: first.behind[on[0]]}
 	m.behind = append(m.few[:0], first.behind...)
@@ -109,6 +122,25 @@ func (l *Lanes) issue(node int, after []*Mark, work func(*Context) error, record
 		copy(l.all[k].behind, first.behind)
 	}
 	return m
+}
+
+// beside issues the work of a node on its other streams, which starts where that on
+// the first does: when all of the node's streams have come to it.
+func (l *Lanes) beside(first *lane, others []int, work []func(*Context) error) {
+	var start Event
+	for i, fn := range work {
+		if fn == nil {
+			continue
+		}
+		other := &l.all[others[i]]
+		if !covers(other.behind, first.behind) {
+			if start == nil {
+				start = first.stream.Record()
+			}
+			other.stream.Wait(start)
+		}
+		other.stream.Do(fn)
+	}
 }
 
 // passed reports whether each of the lanes comes after the mark already. What the

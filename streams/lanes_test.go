@@ -3,6 +3,7 @@ package streams_test
 import (
 	"cmp"
 	"context"
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -29,12 +30,19 @@ type unrolled struct {
 	plan  *streams.Plan
 	lanes *streams.Lanes
 	marks map[place]*streams.Mark
+	each  bool // a node on several streams works on all of them, and not on the first alone
 }
 
-func unroll(t *rapid.T, g *streams.Graph, p *streams.Plan, d streams.Device) *unrolled {
-	l, err := streams.NewLanes(p, on(d))
+// part is what a node writes on one of its streams, by their order.
+type part struct {
+	place
+	stream int
+}
+
+func unroll(t *rapid.T, g *streams.Graph, p *streams.Plan, device func(int) (streams.Device, error), each bool) *unrolled {
+	l, err := streams.NewLanes(p, device)
 	require.NoError(t, err)
-	return &unrolled{g, p, l, map[place]*streams.Mark{}}
+	return &unrolled{g, p, l, map[place]*streams.Mark{}, each}
 }
 
 // producers returns what x is to come after.
@@ -58,19 +66,35 @@ func (u *unrolled) issue(t *rapid.T, x place) {
 		u.marks[x] = m
 		return
 	}
-	u.marks[x] = u.lanes.Issue(x.node, after, func(c *streams.Context) error {
-		for _, p := range u.producers(x) {
-			u.read(c, p)
-		}
-		streamtest.Writes(c, x)
-		return nil
-	})
+	var work []func(*streams.Context) error
+	for i := range u.parts(x) {
+		work = append(work, func(c *streams.Context) error {
+			for _, p := range u.producers(x) {
+				u.read(c, p)
+			}
+			streamtest.Writes(c, part{x, i})
+			return nil
+		})
+	}
+	u.marks[x] = u.lanes.Issue(x.node, after, work...)
 }
 
-// read reads what x has written. A node on the host hands on what it has read.
+// parts returns on how many of its streams a node works.
+func (u *unrolled) parts(x place) int {
+	n := len(u.plan.Streams[x.node])
+	if !u.each {
+		n = min(n, 1)
+	}
+	return n
+}
+
+// read reads what x has written, on all its streams. A node on the host hands on what it
+// has read.
 func (u *unrolled) read(c *streams.Context, x place) {
-	if len(u.plan.Streams[x.node]) > 0 {
-		streamtest.Reads(c, x)
+	for i := range u.parts(x) {
+		streamtest.Reads(c, part{x, i})
+	}
+	if u.parts(x) > 0 {
 		return
 	}
 	for _, p := range u.producers(x) {
@@ -118,12 +142,35 @@ func drawPlan(t *rapid.T, g *streams.Graph) *streams.Plan {
 		streams.Options{Budget: rapid.SampledFrom([]int{0, 0, 3}).Draw(t, "budget")})
 }
 
-// watched is a device that notes for which events its streams and the host wait, and
-// leaves out one of the streams' waits if asked to.
+// watched is a device that notes for which events its streams and the host wait.
 type watched struct {
 	streams.Device
+	*waiting
+}
+
+// waiting are the waits of watched devices. One of the streams' is left out if asked to.
+type waiting struct {
 	waits []streams.Event
 	skip  int // number of the wait to leave out, from 0; -1 for none
+}
+
+// watch returns the devices of a plan, watched.
+func watch[D streams.Device](w *waiting, devices ...D) func(int) (streams.Device, error) {
+	return func(n int) (streams.Device, error) { return &watched{devices[n%len(devices)], w}, nil }
+}
+
+// together returns the devices of a plan, three test devices made together.
+func together(seed uint64) (of func(int) (streams.Device, error), devices []*streamtest.Device) {
+	devices = streamtest.NewDevices(seed, 3)
+	return func(n int) (streams.Device, error) { return devices[n], nil }, devices
+}
+
+// closeAll closes devices made together and returns their races.
+func closeAll(t require.TestingT, devices []*streamtest.Device) []streamtest.Race {
+	for _, d := range devices {
+		require.NoError(t, d.Close())
+	}
+	return devices[0].Races()
 }
 
 type watchedStream struct {
@@ -163,8 +210,8 @@ func TestLanesWaitAsPlanned(t *testing.T) {
 		p := drawPlan(t, g)
 		host := streams.NewHost()
 		defer host.Close()
-		d := &watched{Device: host, skip: -1}
-		u := unroll(t, g, p, d)
+		d := &waiting{skip: -1}
+		u := unroll(t, g, p, watch(d, host), false)
 		last := 0
 		for _, e := range g.Edges {
 			last = max(last, e.Distance)
@@ -205,14 +252,13 @@ func TestLanesOrderEveryAccess(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := streams.DrawRichGraph(t, 10)
 		p := drawPlan(t, g)
-		d := streamtest.New(rapid.Uint64().Draw(t, "interleaving"))
-		u := unroll(t, g, p, d)
+		device, devices := together(rapid.Uint64().Draw(t, "interleaving"))
+		u := unroll(t, g, p, device, rapid.Bool().Draw(t, "each"))
 		for _, x := range anyOrder(g, 4, rapid.Uint64().Draw(t, "order")) {
 			u.issue(t, x)
 		}
 		require.NoError(t, u.lanes.Close())
-		require.NoError(t, d.Close())
-		require.Empty(t, d.Races())
+		require.Empty(t, closeAll(t, devices))
 	})
 }
 
@@ -223,19 +269,21 @@ func TestLanesNeedEveryWait(t *testing.T) {
 	left := 0
 	rapid.Check(t, func(t *rapid.T) {
 		g := streams.DrawRichGraph(t, 10)
-		g.Backends, g.Devices = nil, nil
+		g.Backends = nil
+		for v, on := range g.Devices {
+			g.Devices[v] = on[:1]
+		}
 		p := drawPlan(t, g)
 		order := anyOrder(g, 3, rapid.Uint64().Draw(t, "order"))
 		races := func(skip int) (waits int, races []streamtest.Race) {
-			test := streamtest.New(1)
-			d := &watched{Device: test, skip: skip}
-			u := unroll(t, g, p, d)
+			devices := streamtest.NewDevices(1, 3)
+			d := &waiting{skip: skip}
+			u := unroll(t, g, p, watch(d, devices...), false)
 			for _, x := range order {
 				u.issue(t, x)
 			}
 			require.NoError(t, u.lanes.Close())
-			require.NoError(t, test.Close())
-			return len(d.waits), test.Races()
+			return len(d.waits), closeAll(t, devices)
 		}
 		waits, none := races(-1)
 		require.Empty(t, none)
@@ -255,8 +303,8 @@ func TestLanesWaitForTheLaterOne(t *testing.T) {
 	p := &streams.Plan{NumStreams: 2, Device: []int{0, 0}, Streams: [][]int{{0}, {0}, {1}}, Order: []int{0, 1, 2}}
 	for _, order := range [][]int{{0, 1}, {1, 0}} {
 		host := streams.NewHost()
-		d := &watched{Device: host, skip: -1}
-		l, err := streams.NewLanes(p, on(d))
+		d := &waiting{skip: -1}
+		l, err := streams.NewLanes(p, watch(d, host))
 		require.NoError(t, err)
 		nothing := func(*streams.Context) error { return nil }
 		var marks []*streams.Mark
@@ -275,8 +323,8 @@ func TestLanesWaitForTheLaterOne(t *testing.T) {
 func TestLanesMeet(t *testing.T) {
 	p := &streams.Plan{NumStreams: 3, Device: []int{0, 1, 1}, Streams: [][]int{{0}, {1}, {2}, {0, 1}, {2, 1}}, Order: []int{0, 1, 2, 3, 4}}
 	test := streamtest.New(1)
-	d := &watched{Device: test, skip: -1}
-	l, err := streams.NewLanes(p, on(d))
+	d := &waiting{skip: -1}
+	l, err := streams.NewLanes(p, watch(d, test))
 	require.NoError(t, err)
 	writes := func(buffers ...any) func(*streams.Context) error {
 		return func(c *streams.Context) error { streamtest.Writes(c, buffers...); return nil }
@@ -297,6 +345,76 @@ func TestLanesMeet(t *testing.T) {
 	require.NoError(t, l.Close())
 	require.NoError(t, test.Close())
 	require.Empty(t, test.Races())
+}
+
+// A node works on each of its streams, with the Context of that stream: behind what
+// all of them did before, and ahead of what any of them does next.
+func TestLanesWorkOnEach(t *testing.T) {
+	p := &streams.Plan{NumStreams: 3, Device: []int{0, 1, 2}, Streams: [][]int{{0}, {1}, {2}, {0, 1, 2}}, Order: []int{0, 1, 2, 3}}
+	for seed := range uint64(20) {
+		devices := streamtest.NewDevices(seed, 3)
+		d := &waiting{skip: -1}
+		l, err := streams.NewLanes(p, watch(d, devices...))
+		require.NoError(t, err)
+		var seen [3]*streams.Context
+		var parts, alone, again []func(*streams.Context) error
+		for i := range 3 {
+			alone = append(alone, func(c *streams.Context) error { seen[i] = c; streamtest.Writes(c, i); return nil })
+			parts = append(parts, func(c *streams.Context) error {
+				require.Same(t, seen[i], c)
+				streamtest.Reads(c, 0, 1, 2)
+				streamtest.Writes(c, 10+i)
+				return nil
+			})
+			again = append(again, func(c *streams.Context) error {
+				streamtest.Reads(c, 10, 11, 12)
+				streamtest.Writes(c, i)
+				return nil
+			})
+		}
+		for i := range 3 {
+			l.Issue(i, nil, alone[i])
+		}
+		l.Issue(3, nil, parts...)
+		require.Len(t, d.waits, 8, "to meet, to start, to end, to go on; each for the two others")
+		for i := range 3 {
+			l.Issue(i, nil, again[i])
+		}
+		l.Issue(3, nil, nil, nil, alone[2])
+		require.Len(t, d.waits, 14, "the third alone works")
+		l.Issue(3, nil, parts...)
+		require.Len(t, d.waits, 18, "they have met")
+		l.Issue(3, nil)
+		require.NoError(t, l.Close())
+		require.Empty(t, closeAll(t, devices))
+	}
+}
+
+// One stream of a node fails: what is issued behind the node is skipped on all of its
+// streams, and its event says why.
+func TestLanesFailOnOne(t *testing.T) {
+	broken := errors.New("broken")
+	p := &streams.Plan{NumStreams: 2, Device: []int{0, 1}, Streams: [][]int{{0}, {1}, {0, 1}}, Order: []int{0, 1, 2}}
+	for bad := range 2 {
+		devices := streamtest.NewDevices(1, 2)
+		l, err := streams.NewLanes(p, watch(&waiting{skip: -1}, devices...))
+		require.NoError(t, err)
+		work := make([]func(*streams.Context) error, 2)
+		work[bad] = func(*streams.Context) error { return broken }
+		m := l.Issue(2, nil, work...)
+		for v := range 2 {
+			l.Issue(v, nil, func(*streams.Context) error { t.Error("ran"); return nil })
+		}
+		require.Equal(t, broken, m.Event().Wait(t.Context()))
+		require.Equal(t, broken, l.Synchronize(t.Context()))
+		ran := 0
+		for v := range 2 {
+			l.Issue(v, nil, func(*streams.Context) error { ran++; return nil })
+		}
+		require.NoError(t, l.Close())
+		require.Empty(t, closeAll(t, devices))
+		require.Equal(t, 2, ran)
+	}
 }
 
 // What comes after a node that has not been issued is skipped, and says so.

@@ -17,7 +17,7 @@ import (
 type Plan struct {
 	Policy     Policy
 	NumStreams int     // every stream number is below it
-	Streams    [][]int // per node: its streams, in the order of its devices; empty for a node on the host
+	Streams    [][]int // per node: its streams, by ascending device; empty for a node on the host
 	Device     []int   // per stream: the device it belongs to
 	Order      []int   // the order of issue
 	Waits      []Wait  // in the order of issue of the consumers

@@ -93,7 +93,7 @@ func (r *Runner) issue(ctx context.Context, v int, fn func(*Context) error) (err
 		r.after = append(r.after, r.marks[u])
 	}
 	if len(r.plan.Streams[v]) > 0 {
-		r.marks[v] = r.lanes.issue(v, r.after, fn, r.records[v])
+		r.marks[v] = r.lanes.issue(v, r.after, r.records[v], []func(*Context) error{fn})
 		return nil
 	}
 	if r.marks[v], err = r.lanes.Await(ctx, r.after); err != nil {

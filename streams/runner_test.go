@@ -83,17 +83,16 @@ func declare(g *streams.Graph) func(v int) func(*streams.Context) error {
 	}
 }
 
-// races runs the plan once on the test device.
+// races runs the plan once on test devices.
 func races(t require.TestingT, g *streams.Graph, p *streams.Plan, seed uint64) []streamtest.Race {
-	d := streamtest.New(seed)
-	main, err := d.NewStream()
+	device, devices := together(seed)
+	main, err := devices[0].NewStream()
 	require.NoError(t, err)
-	r, err := streams.NewRunner(p, on(d))
+	r, err := streams.NewRunner(p, device)
 	require.NoError(t, err)
 	require.NoError(t, r.Run(context.Background(), main, declare(g)).Wait(context.Background()))
 	require.NoError(t, r.Close())
-	require.NoError(t, d.Close())
-	return d.Races()
+	return closeAll(t, devices)
 }
 
 func TestRunnerOrdersEveryAccess(t *testing.T) {
@@ -103,10 +102,11 @@ func TestRunnerOrdersEveryAccess(t *testing.T) {
 			lists := rapid.SampledFrom([][]int{{0}, {1}, {0, 1}})
 			g.Devices = rapid.SliceOfN(lists, g.N, g.N).Draw(t, "device")
 		}
+		several := slices.ContainsFunc(g.Devices, func(on []int) bool { return len(on) > 1 })
 		p := assign(t, g, rapid.SampledFrom(streams.AllPolicies).Draw(t, "policy"), streams.Options{Budget: rapid.SampledFrom([]int{0, 2}).Draw(t, "budget")})
 		seed := rapid.Uint64().Draw(t, "seed")
 		require.Empty(t, races(t, g, p, seed))
-		if len(p.Waits) == 0 || g.Devices != nil { // nodes on several streams bring them together anyway
+		if len(p.Waits) == 0 || several { // nodes on several streams bring them together anyway
 			return
 		}
 		less := *p

@@ -24,8 +24,8 @@ func (e *EdgeError) Unwrap() error { return ErrPlan }
 // Verify proves from stream order and waits alone that the plan orders every
 // edge of the graph, also for nodes on several streams, of which each must have
 // come after the producer, and for edges to later iterations. It checks as well
-// that every node which needs streams has one on each of its devices and no
-// other node has any, that waits refer to events recorded before, and that all
+// that every node which needs streams has one on each of its devices, in their
+// order, and no other node has any, that waits refer to events recorded before, and that all
 // of them are recorded. The proof is of the plan as it stands, issued in its Order.
 //
 // It shares no code with the planner: for every producer it follows the plan in
@@ -109,9 +109,8 @@ func verifyDevices(g *Graph, p *Plan) error {
 		for _, s := range list {
 			have = append(have, p.Device[s])
 		}
-		slices.Sort(have)
 		if !slices.Equal(have, want) {
-			return fmt.Errorf("%w: node %d has streams on devices %v, expected one on each of %v", ErrPlan, v, have, want)
+			return fmt.Errorf("%w: node %d has streams on devices %v, expected one on each of %v, in this order", ErrPlan, v, have, want)
 		}
 	}
 	return nil

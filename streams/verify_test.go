@@ -43,6 +43,8 @@ func TestVerifyNamesTheFirstEdgeWithoutOrder(t *testing.T) {
 	assert.ErrorContains(t, Verify(both, p), "0→1")
 	p.Waits, p.Signals = []Wait{{0, 1, 0}}, []int{0}
 	assert.NoError(t, Verify(both, p))
+	p.Streams[1] = []int{1, 0}
+	assert.ErrorContains(t, Verify(both, p), "node 1 has streams on devices [1 0], expected one on each of [0 1], in this order")
 
 	// Metadata does not wait, but is issued after.
 	meta := &Graph{N: 2, Edges: []Edge{{From: 0, To: 1, Kind: Metadata}}}

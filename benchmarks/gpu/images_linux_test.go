@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -22,6 +23,7 @@ import (
 	"github.com/planktonml/plankton/pipeline/readers"
 	"github.com/planktonml/plankton/streams"
 	"github.com/planktonml/plankton/streams/cuda"
+	"github.com/planktonml/plankton/streams/cuda/nvjpeg"
 )
 
 // photographs writes files that cost a decoder about what photographs of 500×375 do:
@@ -47,33 +49,53 @@ func photographs(t *testing.T, files int) (dir string, bytesPerFile int) {
 	return dir, file.Len()
 }
 
-// TestImages compares pipelines for training with and without the GPU. All decode on
-// the host and make 224×224 float32 of a square of the picture.
+// TestImages compares pipelines for training with and without the GPU. All take a random
+// region of the picture and make 224×224 float32 of it. Where there is no nvJPEG, nothing is
+// decoded on the GPU, and the line says so.
 func TestImages(t *testing.T) {
 	d := open(t, cuda.Primary)
 	dir, perFile := photographs(t, size(1024, 16))
+	decoder, err := nvjpeg.New(nvjpeg.Options{})
+	if err == nil {
+		defer func() { require.NoError(t, decoder.Close()) }()
+	} else {
+		require.ErrorIs(t, err, nvjpeg.ErrNoNVJPEG)
+	}
 	normalise := func(g *pipeline.Graph) ops.CropMirrorNormalizeOptions {
 		return ops.CropMirrorNormalizeOptions{Mean: ops.ImageNetMean, Std: ops.ImageNetStd, Mirror: ops.CoinFlip(g, 0.5)}
 	}
 	small := ops.ResizeOptions{Height: 224, Width: 224}
+	square := func(g *pipeline.Graph, file pipeline.Value) pipeline.Value {
+		return ops.Crop(g, ops.DecodeImage(g, file, ops.DecodeOptions{}), ops.CropOptions{Height: 352, Width: 352, PosX: ops.Uniform(g, 0, 1)})
+	}
 	for _, c := range []struct {
-		name string
-		rest func(g *pipeline.Graph, square pipeline.Value) pipeline.Value
+		name  string
+		image func(g *pipeline.Graph, file pipeline.Value) pipeline.Value
 	}{
-		{"all on the host", func(g *pipeline.Graph, v pipeline.Value) pipeline.Value {
-			return ops.CropMirrorNormalize(g, ops.Resize(g, v, small), normalise(g))
+		{"squares, all on the host", func(g *pipeline.Graph, file pipeline.Value) pipeline.Value {
+			return ops.CropMirrorNormalize(g, ops.Resize(g, square(g, file), small), normalise(g))
 		}},
-		{"normalise on the GPU", func(g *pipeline.Graph, v pipeline.Value) pipeline.Value {
-			return ops.DeviceCropMirrorNormalize(g, ops.ToDevice(g, ops.Resize(g, v, small)), normalise(g))
+		{"squares, normalise on the GPU", func(g *pipeline.Graph, file pipeline.Value) pipeline.Value {
+			return ops.DeviceCropMirrorNormalize(g, ops.ToDevice(g, ops.Resize(g, square(g, file), small)), normalise(g))
 		}},
-		{"resize and normalise on the GPU", func(g *pipeline.Graph, v pipeline.Value) pipeline.Value {
-			return ops.DeviceCropMirrorNormalize(g, ops.DeviceResize(g, ops.ToDevice(g, v), small), normalise(g))
+		{"squares, resize and normalise on the GPU", func(g *pipeline.Graph, file pipeline.Value) pipeline.Value {
+			return ops.DeviceCropMirrorNormalize(g, ops.DeviceResize(g, ops.ToDevice(g, square(g, file)), small), normalise(g))
+		}},
+		{"random crops, all on the host", func(g *pipeline.Graph, file pipeline.Value) pipeline.Value {
+			return ops.CropMirrorNormalize(g, ops.Resize(g, ops.DecodeRandomCrop(g, file, ops.RandomCropOptions{}), small), normalise(g))
+		}},
+		{"random crops, decode, resize and normalise on the GPU", func(g *pipeline.Graph, file pipeline.Value) pipeline.Value {
+			o := ops.DeviceDecodeResizeOptions{Resize: small, Decoder: decoder}
+			return ops.DeviceCropMirrorNormalize(g, ops.DeviceDecodeResize(g, file, o), normalise(g))
 		}},
 	} {
+		if strings.Contains(c.name, "decode") && decoder == nil {
+			fmt.Printf("images, %s: not measured: %v\n", c.name, err)
+			continue
+		}
 		p, err := pipeline.New(pipeline.Options{BatchSize: size(64, 4), Device: d, StreamPolicy: streams.PerBackend}, func(g *pipeline.Graph) {
 			file, _ := readers.File(g, readers.FileOptions{Root: dir, Shuffle: true})
-			square := ops.Crop(g, ops.DecodeImage(g, file, ops.DecodeOptions{}), ops.CropOptions{Height: 352, Width: 352, PosX: ops.Uniform(g, 0, 1)})
-			g.Output("image", c.rest(g, square))
+			g.Output("image", c.image(g, file))
 		})
 		require.NoError(t, err)
 		l, err := iterator.New(iterator.Options{}, p)

@@ -10,12 +10,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/planktonml/plankton/internal/report"
 	"github.com/planktonml/plankton/iterator"
 	"github.com/planktonml/plankton/pipeline"
 	"github.com/planktonml/plankton/pipeline/ops"
 	"github.com/planktonml/plankton/pipeline/readers"
 	"github.com/planktonml/plankton/pipeline/stats"
+	"github.com/planktonml/plankton/report"
 	"github.com/planktonml/plankton/streams"
 	"github.com/planktonml/plankton/streams/cuda"
 	"github.com/planktonml/plankton/streams/cuda/cudatest"
@@ -65,9 +65,8 @@ type watch struct {
 // follow runs a pipeline of define for some steps and lets a consumer work on every
 // batch. What happened is written as a timeline.
 func follow(t *testing.T, d *cuda.Device, timeline string, policy streams.Policy, steps int, consume func(b *iterator.Batch)) (w watch) {
-	rec := report.NewRecorder()
-	events := rec.Listener()
-	events.Operator = nil // of every sample: more than a timeline shows
+	rec := report.New(report.Options{}) // without spans of every sample: more than a timeline shows
+	events := rec.Events()
 	record, p := events.Stream, (*pipeline.Pipeline)(nil)
 	var mu sync.Mutex
 	events.Stream = func(e stats.StreamEvent) {
@@ -88,6 +87,7 @@ func follow(t *testing.T, d *cuda.Device, timeline string, policy streams.Policy
 	require.NoError(t, err)
 	l, err := iterator.New(iterator.Options{}, p)
 	require.NoError(t, err)
+	rec.Attach(l)
 	began := time.Now()
 	for b, err := range l.Steps(t.Context(), steps) {
 		require.NoError(t, err)
@@ -99,7 +99,7 @@ func follow(t *testing.T, d *cuda.Device, timeline string, policy streams.Policy
 	require.NoError(t, l.Close())
 	f, err := os.Create(results(t, timeline))
 	require.NoError(t, err)
-	require.NoError(t, rec.WriteTrace(f, p.Operators()))
+	require.NoError(t, rec.WriteTrace(f))
 	require.NoError(t, f.Close())
 	return w
 }

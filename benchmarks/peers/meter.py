@@ -26,7 +26,7 @@ PAGE = os.sysconf("SC_PAGE_SIZE")
 
 def arguments(*variants):
     p = argparse.ArgumentParser()
-    p.add_argument("--workload", choices=["train", "eval", "decode", "mnist", "cifar"], required=True)
+    p.add_argument("--workload", choices=["train", "strong", "eval", "decode", "mnist", "cifar"], required=True)
     p.add_argument("--data", required=True, help="folder of JPEG files; for mnist, of the IDX files")
     p.add_argument("--threads", type=int, default=2, help="processors to use")
     p.add_argument("--batch", type=int, default=64)
@@ -34,7 +34,7 @@ def arguments(*variants):
     if variants:
         p.add_argument("--variant", choices=variants, default=variants[0])
     a = p.parse_args()
-    a.shuffle = a.workload in ("train", "mnist", "cifar")
+    a.shuffle = a.workload in ("train", "strong", "mnist", "cifar")
     return a
 
 

@@ -3,6 +3,8 @@ import meter
 
 args = meter.arguments()
 
+import math
+
 import numpy as np
 import nvidia.dali as dali
 from nvidia.dali import fn, types
@@ -16,9 +18,26 @@ def encoded():
     return fn.readers.file(files=FILES, random_shuffle=args.shuffle, initial_fill=1000)[0]
 
 
-def train():
+def cropped():
     x = fn.decoders.image_random_crop(encoded(), random_area=[0.08, 1.0], random_aspect_ratio=[3 / 4, 4 / 3])
-    x = fn.resize(x, resize_x=224, resize_y=224, interp_type=types.INTERP_LINEAR)
+    return fn.resize(x, resize_x=224, resize_y=224, interp_type=types.INTERP_LINEAR)
+
+
+def train():
+    return fn.crop_mirror_normalize(cropped(), mirror=fn.random.coin_flip(), **NORMALISE)
+
+
+def uniform(lo, hi):
+    return fn.random.uniform(range=[lo, hi])
+
+
+def strong():
+    x = fn.color_twist(cropped(), brightness=uniform(0.6, 1.4), contrast=uniform(0.6, 1.4), saturation=uniform(0.6, 1.4), hue=uniform(-36, 36))
+    # A region of half of the pictures; of bytes, which is faster than of float32 behind the normalisation.
+    area, aspect = uniform(0.02, 0.33) * fn.random.coin_flip(), dali.math.exp(uniform(math.log(0.3), math.log(3.3)))
+    h, w = dali.math.min(dali.math.sqrt(area * aspect), 1), dali.math.min(dali.math.sqrt(area / aspect), 1)
+    anchor = fn.stack(uniform(0, 1) * (1 - h), uniform(0, 1) * (1 - w))
+    x = fn.erase(x, anchor=anchor, shape=fn.stack(h, w), axis_names="HW", normalized=True, fill_value=[124, 116, 104])
     return fn.crop_mirror_normalize(x, mirror=fn.random.coin_flip(), **NORMALISE)
 
 
@@ -51,7 +70,7 @@ def mnist():
 
 pipe = dali.Pipeline(batch_size=B, num_threads=args.threads, device_id=None, prefetch_queue_depth=2, seed=1)
 with pipe:
-    out = {"train": train, "eval": evaluate, "decode": decode, "mnist": mnist, "cifar": cifar}[args.workload]()
+    out = {"train": train, "strong": strong, "eval": evaluate, "decode": decode, "mnist": mnist, "cifar": cifar}[args.workload]()
     pipe.set_outputs(*(out if isinstance(out, tuple) else (out,)))
 pipe.build()
 # DALI rounds an epoch of pictures up to whole batches.

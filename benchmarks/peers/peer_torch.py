@@ -16,8 +16,10 @@ from torchvision.transforms import v2
 torch.set_num_threads(1)  # the workers are the parallelism
 PILLOW = args.variant == "pillow"
 FINISH = [*([v2.ToImage()] if PILLOW else []), v2.ToDtype(torch.float32, scale=True), v2.Normalize(meter.MEAN, meter.STD)]
+CROP = [v2.RandomResizedCrop(224, antialias=True), v2.RandomHorizontalFlip()]
 TRANSFORM = {
-    "train": v2.Compose([v2.RandomResizedCrop(224, antialias=True), v2.RandomHorizontalFlip(), *FINISH]),
+    "train": v2.Compose([*CROP, *FINISH]),
+    "strong": v2.Compose([*CROP, v2.ColorJitter(0.4, 0.4, 0.4, 0.1), *FINISH, v2.RandomErasing()]),
     "eval": v2.Compose([v2.Resize(256, antialias=True), v2.CenterCrop(224), *FINISH]),
     "cifar": v2.Compose(FINISH),
 }

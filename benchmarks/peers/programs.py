@@ -6,8 +6,9 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-WORKLOADS = ("train", "eval", "decode", "mnist", "cifar")
-PICTURES = ("train", "eval", "decode", "cifar")
+WORKLOADS = ("train", "strong", "eval", "decode", "mnist", "cifar")
+PICTURES = ("train", "strong", "eval", "decode", "cifar")
+USUAL = ("train", "eval", "decode", "mnist", "cifar")  # of programs whose libraries have no augmentations
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ class Python:
 
 
 class GoLoop:
-    label, workloads = "Go loop (stdlib, x/image)", WORKLOADS
+    label, workloads = "Go loop (stdlib, x/image)", USUAL
 
     def setup(self, cache):
         self.exe = cache / "goloop"
@@ -89,7 +90,7 @@ class Plankton:
 
     def command(self, job, seconds, rate):
         epochs = 2 if rate is None else 2 + int(seconds * rate / job.images)
-        shuffle = "--shuffle" if job.workload in ("train", "mnist", "cifar") else "--no-shuffle"
+        shuffle = "--shuffle" if job.workload in ("train", "strong", "mnist", "cifar") else "--no-shuffle"
         return [self.exe, "bench", "--json", "--workload", job.workload, "--data", job.data, "--threads", job.cores,
                 "--batch", job.batch, "--epochs", epochs, "--seed", 1, shuffle, *self.flags]
 
@@ -112,14 +113,14 @@ TORCH = ("torch==2.15.0", "torchvision==0.29.2", "pillow==13.0.0")
 # In the order in which they run. decode and mnist have one path: decode is exact always.
 PROGRAMS = {
     "plankton": Plankton("**plankton**"),
-    "plankton-exact": Plankton("**plankton, exact RGB**", "--exact-rgb", workloads=("train", "eval", "cifar")),
+    "plankton-exact": Plankton("**plankton, exact RGB**", "--exact-rgb", workloads=("train", "strong", "eval", "cifar")),
     "plankton-turbojpeg": Plankton("plankton, tag turbojpeg", tags="turbojpeg", workloads=PICTURES),
     "dali": Python("DALI", "dali", "nvidia-dali-cuda120==2.4.0"),
     "torch-tvio": Python("PyTorch, torchvision.io", "torch", *TORCH, variant="tvio"),
     "torch-pillow": Python("PyTorch, Pillow", "torch", *TORCH, variant="pillow", workloads=PICTURES),
-    "tfdata": Python("tf.data (no antialias)", "tfdata", "tensorflow-cpu==2.21.0"),
-    "spdl": Python("SPDL", "spdl", "spdl==0.8.0", "spdl-io==0.8.0", "spdl-core==0.8.0"),
-    "grain": Python("Grain, Pillow", "grain", "grain==0.2.18", "pillow==13.0.0"),
+    "tfdata": Python("tf.data (no antialias)", "tfdata", "tensorflow-cpu==2.21.0", workloads=USUAL),
+    "spdl": Python("SPDL", "spdl", "spdl==0.8.0", "spdl-io==0.8.0", "spdl-core==0.8.0", workloads=USUAL),
+    "grain": Python("Grain, Pillow", "grain", "grain==0.2.18", "pillow==13.0.0", workloads=USUAL),
     "goloop": GoLoop(),
     "ceiling": Ceiling(),
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes report.md and plot.svg from the runs.jsonl of run.py. By itself: python3 report.py FOLDER"""
+"""Writes report.md, plot.svg and the README's chart from the runs.jsonl of run.py. By itself: python3 report.py FOLDER"""
 import json
 import statistics
 import sys
@@ -8,12 +8,14 @@ from html import escape
 from pathlib import Path
 
 sys.dont_write_bytecode = True
+from chart import THEMES, chart
 from programs import PROGRAMS, WORKLOADS
 
 OURS = {"plankton": "plankton", "plankton-exact": "exact RGB"}
 BUSY_PCT = 10
 TITLES = {
     "train": "train: random resized crop 224, mirror, normalise, float32 N×3×224×224",
+    "strong": "strong: train with colours twisted and a region erased",
     "eval": "eval: shorter side 256, centre crop 224, normalise, float32 N×3×224×224",
     "decode": "decode: whole pictures to RGB",
     "mnist": "mnist: float32 and one-hot labels",
@@ -202,6 +204,8 @@ def write(folder):
     runs = Runs(folder)
     (folder / "report.md").write_text(markdown(runs))
     (folder / "plot.svg").write_text(plot(runs))
+    for theme in THEMES:
+        (folder / f"chart-{theme}.svg").write_text(chart(runs, theme, figure))
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/planktonml/plankton/iterator"
@@ -30,7 +31,8 @@ type applyEntry struct {
 	Operator string         `json:"operator"`
 	Args     map[string]any `json:"args"`
 	Inputs   []applyArray   `json:"inputs"`
-	First    string         `json:"first"` // an operator that prepares the input, as "decoders.image output_type=RGB"
+	First    string         `json:"first"` // an operator that prepares the first input, as "decoders.image output_type=RGB"
+	Note     string         `json:"note"`  // the expression of operators that are expressions, over a, b or x
 }
 
 // applyArray is an array, or the bytes of a file.
@@ -99,51 +101,59 @@ func (c *applyCmd) apply(e applyEntry) applyResult {
 		res.Error = err.Error()
 		return res
 	}
-	res.Output = []applyArray{out}
+	res.Output = out
 	return res
 }
 
-func (c *applyCmd) run(e applyEntry, call applyOp) (applyArray, error) {
-	if len(e.Inputs) != 1 {
-		return applyArray{}, fmt.Errorf("%d inputs; one is wanted", len(e.Inputs))
-	}
-	in, err := c.input(e.Inputs[0])
+func (c *applyCmd) run(e applyEntry, call applyOp) ([]applyArray, error) {
+	in, err := c.inputs(e.Inputs)
 	if err != nil {
-		return applyArray{}, err
+		return nil, err
 	}
-	args := &applyArgs{values: e.Args}
+	args := &applyArgs{values: e.Args, expression: e.Note}
+	var names []string // of the outputs
 	p, err := pipeline.New(pipeline.Options{BatchSize: 1, Workers: 1, PrefetchDepth: 1, ExactRGB: true}, func(g *pipeline.Graph) {
 		args.g = g
-		v := readers.External(g, readers.ExternalOptions{
-			Len: 1, Outputs: []datum.Spec{in.spec}, Read: in.read, Describe: func(int64) string { return in.name },
-		})[0]
-		if e.First != "" {
-			v = applyFirst(g, v, e.First)
+		vs := readers.External(g, readers.ExternalOptions{Len: 1, Outputs: in.specs(), Read: in.read, Describe: in.describe})
+		vs = vs[:len(e.Inputs)]
+		if e.First != "" && len(vs) > 0 {
+			vs[0] = applyFirst(g, vs[0], e.First)
 		}
-		g.Output("out", call(g, v, args))
+		for i, v := range call(g, vs, args) {
+			names = append(names, fmt.Sprint("out", i))
+			g.Output(names[i], v)
+		}
 		g.Fail(e.Operator, args.err())
 	})
 	if err != nil {
-		return applyArray{}, err
+		return nil, err
 	}
 	loader, err := iterator.New(iterator.Options{}, p)
 	if err != nil {
-		return applyArray{}, err
+		return nil, err
 	}
 	defer loader.Close()
-	var out applyArray
+	var out []applyArray
 	for b, err := range loader.Epoch(context.Background()) {
 		if err != nil {
-			return out, err
+			return nil, err
 		}
-		t := b.Sample("out", 0)
-		out = applyArray{DType: t.DType().String(), Shape: append([]int{}, t.Shape()...), Layout: string(t.Layout())}
-		out.Data, err = elementsOf(t)
-		if err != nil {
-			return out, err
+		for _, name := range names {
+			a, err := arrayOf(b.Sample(name, 0))
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, a)
 		}
 	}
 	return out, nil
+}
+
+// arrayOf spells a tensor out.
+func arrayOf(t *datum.Tensor) (a applyArray, err error) {
+	a = applyArray{DType: t.DType().String(), Shape: append([]int{}, t.Shape()...), Layout: string(t.Layout())}
+	a.Data, err = elementsOf(t)
+	return a, err
 }
 
 // applyFirst adds the operator that prepares the input: "operator name=value …",
@@ -164,26 +174,57 @@ func applyFirst(g *pipeline.Graph, v pipeline.Value, first string) pipeline.Valu
 		}
 		args.values[name] = value
 	}
-	v = call(g, v, args)
+	out := call(g, []pipeline.Value{v}, args)
 	g.Fail("first", args.err())
-	return v
-}
-
-// applyInput is the only sample of an entry's pipeline.
-type applyInput struct {
-	name string // in errors
-	spec datum.Spec
-	mem  []byte
-}
-
-func (in *applyInput) read(_ context.Context, _ int64, out []*datum.Tensor) error {
-	shape := in.spec.Shape
-	if len(shape) == 1 && shape[0] < 0 {
-		shape = []int{len(in.mem)}
+	if len(out) != 1 {
+		return pipeline.Value{}
 	}
-	mem, err := out[0].Resize(shape...)
-	copy(mem, in.mem)
-	return err
+	return out[0]
+}
+
+// applyInput is an input of an entry.
+type applyInput struct {
+	name  string // in errors
+	spec  datum.Spec
+	shape []int // of the only sample, empty extents among them
+	mem   []byte
+}
+
+// applyInputs are the only sample of an entry's pipeline.
+type applyInputs []*applyInput
+
+func (c *applyCmd) inputs(as []applyArray) (in applyInputs, err error) {
+	for _, a := range as {
+		one, err := c.input(a)
+		if err != nil {
+			return nil, err
+		}
+		in = append(in, one)
+	}
+	if len(in) == 0 { // a sample has something, also for operators that take nothing
+		in = applyInputs{{"no input", datum.Spec{DType: datum.Uint8, Shape: []int{1}}, []int{1}, []byte{0}}}
+	}
+	return in, nil
+}
+
+func (in applyInputs) specs() (specs []datum.Spec) {
+	for _, one := range in {
+		specs = append(specs, one.spec)
+	}
+	return specs
+}
+
+func (in applyInputs) describe(int64) string { return in[0].name }
+
+func (in applyInputs) read(_ context.Context, _ int64, out []*datum.Tensor) error {
+	for i, one := range in {
+		mem, err := out[i].Resize(one.shape...)
+		if err != nil {
+			return err
+		}
+		copy(mem, one.mem)
+	}
+	return nil
 }
 
 func (c *applyCmd) input(a applyArray) (*applyInput, error) {
@@ -192,7 +233,7 @@ func (c *applyCmd) input(a applyArray) (*applyInput, error) {
 			return nil, errors.New("an input names a file: say with --data where it lies")
 		}
 		mem, err := os.ReadFile(filepath.Join(c.Data, a.File))
-		return &applyInput{a.File, datum.Spec{DType: datum.Uint8, Shape: []int{-1}}, mem}, err
+		return &applyInput{a.File, datum.Spec{DType: datum.Uint8, Shape: []int{-1}}, []int{len(mem)}, mem}, err
 	}
 	t, err := datum.ParseDType(a.DType)
 	if err != nil {
@@ -202,9 +243,9 @@ func (c *applyCmd) input(a applyArray) (*applyInput, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := 1
+	n, empty := 1, slices.Contains(a.Shape, 0)
 	for _, d := range a.Shape {
-		if d < 1 || n > len(a.Data) {
+		if d < 0 || n > len(a.Data) && !empty {
 			n = -1
 			break
 		}
@@ -213,5 +254,11 @@ func (c *applyCmd) input(a applyArray) (*applyInput, error) {
 	if n != len(a.Data) {
 		return nil, fmt.Errorf("%d elements for shape %v", len(a.Data), a.Shape)
 	}
-	return &applyInput{"the input", datum.Spec{DType: t, Shape: a.Shape, Layout: datum.Layout(a.Layout)}, mem}, nil
+	known := slices.Clone(a.Shape)
+	for i, d := range known {
+		if d == 0 { // no reader declares an empty dimension, but a sample may have one
+			known[i] = -1
+		}
+	}
+	return &applyInput{"the input", datum.Spec{DType: t, Shape: known, Layout: datum.Layout(a.Layout)}, a.Shape, mem}, nil
 }

@@ -67,10 +67,10 @@ func TestApply(t *testing.T) {
 		"value":        "pipeline: flip: vertical is yes; a number is wanted",
 		"choice":       `pipeline: resize: interp_type is "INTERP_MAGIC", which is not known`,
 		"does not fit": "pipeline: crop: a region of 3×3 does not fit into uint8 HWC 1×2×1; resize first, or set OutOfBounds",
-		"inputs":       "2 inputs; one is wanted",
+		"inputs":       "pipeline: flip: 2 inputs; one is wanted",
 		"elements":     "3 elements for shape [1 2 1]",
 		"shape":        "3 elements for shape [-1 -3]",
-		"dtype":        `pipeline: no element type "int"; the types are uint8 … int64, float16, float32, float64 and bool`,
+		"dtype":        `datum: there is no element type "int"; the types are uint8 … int64, float16, float32, float64 and bool`,
 		"text":         `element 1 is "two"; a number, true, false, "nan", "inf" or "-inf" is wanted`,
 		"nested":       "element 0 is [1 2]; a flat list of numbers is wanted",
 		"file":         "an input names a file: say with --data where it lies",
@@ -171,7 +171,7 @@ func TestApplyErrors(t *testing.T) {
 	missing := applied(t, write("missing.json", `{"id":"m","operator":"decoders.image","inputs":[{"file":"nowhere.jpg"}]}`), "--data", dir)
 	require.Contains(t, missing[0].Error, "nowhere.jpg: no such file")
 	notImage := applied(t, write("entry.json", `{"id":"m","operator":"decoders.image","inputs":[{"file":"text.json"}]}`), "--data", dir)
-	require.Contains(t, notImage[0].Error, `text.json: decoders.image: neither JPEG nor PNG: the file begins with "hello"`)
+	require.Contains(t, notImage[0].Error, `text.json: decoders.image: neither JPEG nor PNG, and no GIF, BMP, TIFF or WebP picture: the file begins with "hello"`)
 }
 
 // recorded is an output of DALI: all of it, or some pixels on a grid.
@@ -207,8 +207,10 @@ func TestRecordedFigures(t *testing.T) {
 				return
 			}
 			require.Empty(t, got.Error)
-			require.Len(t, got.Output, 1)
-			requireRecorded(t, c.Output[0], got.Output[0])
+			require.Len(t, got.Output, len(c.Output))
+			for i := range c.Output {
+				requireRecorded(t, c.Output[i], got.Output[i])
+			}
 		})
 	}
 }

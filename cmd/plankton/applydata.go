@@ -33,7 +33,7 @@ func elementsOf(t *datum.Tensor) ([]any, error) {
 		return out, nil
 	}
 	wide := make([]float64, n)
-	if err := imaging.Cast(datum.BytesOf(wide), imaging.Float64, t.Bytes(), imaging.DType(t.DType())); err != nil {
+	if err := imaging.Cast(datum.BytesOf(wide), datum.Float64, t.Bytes(), t.DType()); err != nil {
 		return nil, err
 	}
 	for i, x := range wide {
@@ -81,7 +81,7 @@ func bytesOfJSON(t datum.DType, data []any) ([]byte, error) {
 		}
 	}
 	mem := make([]byte, len(data)*t.Size())
-	if err := imaging.Cast(mem, imaging.DType(t), datum.BytesOf(wide), imaging.Float64); err != nil {
+	if err := imaging.Cast(mem, t, datum.BytesOf(wide), datum.Float64); err != nil {
 		return nil, err
 	}
 	for i, v := range data {

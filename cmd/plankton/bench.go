@@ -5,13 +5,17 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"runtime/debug"
 	"strings"
 	"time"
 
+	"github.com/planktonml/plankton/dataset"
+	"github.com/planktonml/plankton/internal/atomicfile"
 	"github.com/planktonml/plankton/internal/printable"
 	"github.com/planktonml/plankton/internal/usage"
 	"github.com/planktonml/plankton/internal/workload"
@@ -20,6 +24,7 @@ import (
 	"github.com/planktonml/plankton/pipeline/ops"
 	"github.com/planktonml/plankton/pipeline/stats"
 	"github.com/planktonml/plankton/shard"
+	"github.com/planktonml/plankton/storage/cache"
 	"github.com/planktonml/plankton/streams"
 )
 
@@ -31,17 +36,18 @@ type benchCmd struct {
 
 // runFlags say what bench and trace run.
 type runFlags struct {
-	Workload     string               `enum:"train,eval,decode,mnist,cifar" required:"" help:"train: random resized crop, mirror, normalise; eval: shorter side 256 and centre crop; decode: full RGB; mnist: IDX files to float32 and one-hot; cifar: 32×32 pictures."`
-	Data         string               `required:"" help:"Folder of pictures, flat or one folder per class; for mnist, of IDX files."`
+	Workload     string               `enum:"train,strong,eval,decode,mnist,cifar" required:"" help:"train: random resized crop, mirror, normalise; strong: train with colours twisted and a region erased, at random; eval: shorter side 256 and centre crop; decode: full RGB; mnist: IDX files to float32 and one-hot; cifar: 32×32 pictures."`
+	Data         string               `required:"" help:"Folder of pictures, flat or one folder per class, or of .tar or .tfrecord shards, or such a folder in a bucket (s3://bucket/folder, gs://, az://); for mnist, of IDX files."`
 	Batch        int                  `default:"64" help:"Samples in a batch."`
-	Size         int                  `default:"224" help:"Height and width of the pictures of train and eval."`
+	Size         int                  `default:"224" help:"Height and width of the pictures of train, strong and eval."`
 	Threads      int                  `help:"Workers; default one per processor."`
 	Prefetch     int                  `default:"2" help:"Batches made ahead."`
 	Epochs       int                  `default:"1" help:"Epochs; with two or more the first is not timed."`
 	Seed         uint64               `help:"Of shuffling and augmentation."`
 	Rank         int                  `help:"This rank."`
 	World        int                  `default:"1" help:"Number of ranks."`
-	Shuffle      *bool                `negatable:"" help:"Another order in every epoch; default for train."`
+	Shuffle      *bool                `negatable:"" help:"Another order in every epoch; default for train and strong."`
+	ShuffleGroup int64                `placeholder:"G" help:"With --shuffle, for shards: shards come in a random order, and the samples of every G of them are shuffled as one."`
 	LastBatch    shard.Policy         `default:"partial" help:"partial, fill or drop."`
 	OnError      pipeline.ErrorPolicy `default:"fail" help:"What becomes of a bad sample: fail, skip or replace."`
 	Damaged      ops.DamagedPolicy    `default:"refuse" help:"What becomes of a JPEG file that is damaged but can be decoded: refuse, or keep, as libjpeg decodes it."`
@@ -49,10 +55,16 @@ type runFlags struct {
 	MemoryBudget int64                `help:"Bytes that buffers may hold; the pipeline slows down instead of exceeding them."`
 	Autotune     bool                 `help:"Let the number of workers and the batches made ahead follow what bounds the run."`
 	Resume       string               `placeholder:"EPOCH:STEP[@SHARDS]" help:"Begin after so many steps of an epoch (both from 0), reached with SHARDS ranks; default --world."`
+	SaveState    string               `placeholder:"FILE" help:"Write the place that the run has got to, also where it is interrupted: a state for which --state and for Loader.Restore."`
 	ReadAhead    int                  `help:"Files that are fetched into memory ahead of the workers; default 128, -1 for none."`
+	LookAhead    int64                `help:"Bytes of --data in a bucket or on the web that are fetched ahead; default 256 MiB, -1 for none."`
+	Cache        string               `placeholder:"DIR" help:"Folder of this machine that keeps what was read of --data in a bucket or on the web; see plankton cache."`
+	CacheBytes   int64                `placeholder:"N" help:"What that folder may hold, all programs together."`
+	EntropyIndex string               `default:"auto" placeholder:"auto|off|FILE" help:"What decoders keep of JPEG files, to leap over what crops do not show: in memory for later epochs, in a file for later runs as well, or off."`
 	Cold         bool                 `help:"Drop the files from the page cache first (Linux, one epoch)."`
 	Digest       bool                 `help:"Print a SHA-256 of every batch's pictures."`
 	JSON         bool                 `name:"json" help:"Print JSON."`
+	remoteFlags  `embed:""`
 }
 
 // runtimeHeadroom is what the Go runtime may hold beside a memory budget: its
@@ -61,31 +73,35 @@ const runtimeHeadroom = 96 << 20
 
 // benchResult is the JSON of bench.
 type benchResult struct {
-	Images      int64          `json:"images"`
-	Epochs      int            `json:"epochs"`
-	WallS       float64        `json:"wall_s"`
-	ImagesPerS  float64        `json:"images_per_s"`
-	CPUSPer1000 float64        `json:"cpu_s_per_1000"`
-	PeakRSSMiB  float64        `json:"peak_rss_mib"`
-	FirstBatchS float64        `json:"first_batch_s"`
-	ColdFiles   *int64         `json:"cold_files,omitempty"` // that were not in the page cache, with --cold
-	Skipped     []benchSkipped `json:"skipped"`
-	Warned      []benchSkipped `json:"warned,omitempty"` // samples that were made all the same, such as damaged files that were kept
-	Digests     [][]string     `json:"digests,omitempty"`
-	Verdict     string         `json:"verdict"`
+	Images       int64               `json:"images"`
+	Epochs       int                 `json:"epochs"`
+	WallS        float64             `json:"wall_s"`
+	ImagesPerS   float64             `json:"images_per_s"`
+	CPUSPer1000  float64             `json:"cpu_s_per_1000"`
+	PeakRSSMiB   float64             `json:"peak_rss_mib"`
+	FirstBatchS  float64             `json:"first_batch_s"`
+	ColdFiles    *int64              `json:"cold_files,omitempty"` // that were not in the page cache, with --cold
+	Skipped      []benchSkipped      `json:"skipped"`
+	Warned       []benchSkipped      `json:"warned,omitempty"` // samples that were made all the same, such as damaged files that were kept
+	Digests      [][]string          `json:"digests,omitempty"`
+	Verdict      string              `json:"verdict"`
+	Network      *benchNetwork       `json:"network,omitempty"`       // of the whole run, looking at the data included; for data in a bucket or on the web
+	Cache        *cache.Stats        `json:"cache,omitempty"`         // with --cache
+	EntropyIndex *stats.EntropyIndex `json:"entropy_index,omitempty"` // of JPEG files that were cropped
 
 	waited       float64
 	timedSamples int64
 	pipe         *pipeline.Pipeline
-	stats        iterator.Stats // of the epochs that were timed
-	first        time.Duration  // the wait for the first batch
+	readsWaited  time.Duration
 
 	Memory stats.Memory `json:"memory,omitempty"` // with --memory-stats
+	Remote *benchRemote `json:"remote,omitempty"` // with --remote
 }
 
 // watch is what looks on while a workload runs; the zero value is nobody.
 type watch struct {
 	events stats.Events
+	loader func(*iterator.Loader)
 	batch  func(*iterator.Batch)
 	device streams.Device // normalises whole batches, if there is one
 	policy streams.Policy // of the device
@@ -134,35 +150,53 @@ func (c *runFlags) run(std *stdio, w watch) (*benchResult, error) {
 	if c.Cold && (c.Epochs > 1 || c.Workload == "mnist") {
 		return nil, usagef("--cold is for one epoch of a workload that reads a file per sample: files are in the page cache once they were read")
 	}
+	if (c.Cache != "") != (c.CacheBytes > 0) {
+		return nil, usagef("--cache %q --cache-bytes %d: give a folder and how much it may hold, or neither", c.Cache, c.CacheBytes)
+	}
+	keep := pipeline.EntropyIndex{Off: c.EntropyIndex == "off"}
+	if !keep.Off && c.EntropyIndex != "auto" {
+		keep.File = c.EntropyIndex
+	}
+	workers, err := c.workers()
+	if err != nil {
+		return nil, err
+	}
+	if err := checkShuffleGroup(c.ShuffleGroup, c.shuffles()); err != nil {
+		return nil, err
+	}
 	var skipped []benchSkipped
 	var warned warnings
 	w.events.Warned = warned.add
-	shuffle := c.Workload == "train"
-	if c.Shuffle != nil {
-		shuffle = *c.Shuffle
-	}
 	var tune *pipeline.Autotune
 	if c.Autotune {
 		tune = &pipeline.Autotune{}
 	}
-	p, err := workload.New(workload.Config{
-		Name: c.Workload, Data: c.Data, Size: c.Size, Rank: c.Rank, World: c.World, Shuffle: shuffle, ReadAhead: c.ReadAhead, Damaged: c.Damaged, Batchwise: w.device != nil,
-		Options: pipeline.Options{
-			BatchSize: c.Batch, Workers: c.Threads, PrefetchDepth: c.Prefetch, Seed: c.Seed, ExactRGB: c.ExactRGB, OnError: c.OnError,
-			MemoryBudget: c.MemoryBudget, EnableMemoryStats: w.memory, Autotune: tune, Events: w.events, Device: w.device, StreamPolicy: w.policy,
-			OnSampleError: func(e *pipeline.SampleError) {
-				skipped = append(skipped, benchSkipped{e.Source, e.Op, damageOf(e).Error()})
-			},
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	config, closeLine := c.config(std)
+	config.Batchwise = w.device != nil
+	config.Options = pipeline.Options{
+		BatchSize: c.Batch, Workers: c.Threads, PrefetchDepth: c.Prefetch, Seed: c.Seed, ExactRGB: c.ExactRGB, OnError: c.OnError,
+		MemoryBudget: c.MemoryBudget, EntropyIndex: keep, EnableMemoryStats: w.memory, Autotune: tune, Events: w.events, Device: w.device, StreamPolicy: w.policy,
+		Remote: workers,
+		OnSampleError: func(e *pipeline.SampleError) {
+			skipped = append(skipped, benchSkipped{e.Source, e.Op, damageOf(e).Error()})
 		},
-	})
+	}
+	p, data, err := workload.New(ctx, config)
+	closeLine()
 	if err != nil {
 		return nil, runNames.error(err)
 	}
-	loader, err := iterator.New(iterator.Options{LastBatch: c.LastBatch}, p)
+	defer data.Close()
+	loader, err := iterator.New(iterator.Options{LastBatch: c.LastBatch, ShuffleGroup: c.ShuffleGroup}, p)
 	if err != nil {
 		return nil, runNames.error(err)
 	}
 	defer loader.Close()
+	if w.loader != nil {
+		w.loader(loader)
+	}
 	warnOfEmptyRanks(std, "--world", p.Readers()[0].Source.Len(), c.World)
 	first, err := c.seek(loader)
 	if err != nil {
@@ -170,6 +204,9 @@ func (c *runFlags) run(std *stdio, w watch) (*benchResult, error) {
 	}
 	var cold *int64
 	if c.Cold {
+		if data.Format != dataset.Folder || data.Place != nil {
+			return nil, usagef("--cold is for folders of files on this machine, which %s is not", c.Data)
+		}
 		n, err := evict(p.Readers()[0].Source)
 		if err != nil {
 			return nil, err
@@ -178,14 +215,54 @@ func (c *runFlags) run(std *stdio, w watch) (*benchResult, error) {
 	}
 	progress := iterator.NewProgress(std.err, loader, c.Epochs-int(first))
 	defer progress.Close()
-	res, err := c.measure(loader, first, w, progress)
-	if err != nil {
+	res, err := c.measure(ctx, loader, first, w, progress)
+	if err := errors.Join(err, c.save(loader)); err != nil {
 		return nil, err
 	}
+	if t, ok := data.Traffic(); ok {
+		res.Network = &benchNetwork{t, res.readsWaited}
+	}
+	if s, ok := data.CacheStats(); ok {
+		res.Cache = &s
+	}
 	res.pipe, res.ColdFiles, res.Memory = p, cold, p.OperatorMemory()
+	if d := p.EntropyIndex(); d.Lookups > 0 {
+		res.EntropyIndex = &d
+	}
+	res.Remote = newBenchRemote(p.Stats().Remote)
 	res.Warned = warned.within(c.Epochs)
 	res.Skipped = append([]benchSkipped{}, skipped...)
 	return res, nil
+}
+
+// checkShuffleGroup refuses a --shuffle-group that would do nothing.
+func checkShuffleGroup(group int64, shuffle bool) error {
+	switch {
+	case group < 0:
+		return usagef("--shuffle-group is %d; want a number of shards, or 0 to shuffle all samples", group)
+	case group > 0 && !shuffle:
+		return usagef("--shuffle-group is %d, but the run does not shuffle; add --shuffle", group)
+	}
+	return nil
+}
+
+// shuffles says whether samples come in another order in every epoch.
+func (c *runFlags) shuffles() bool {
+	if c.Shuffle != nil {
+		return *c.Shuffle
+	}
+	return c.Workload == "train" || c.Workload == "strong"
+}
+
+// config says which rows a workload has. The function that it returns ends the line on which
+// progress is told.
+func (c *runFlags) config(std *stdio) (workload.Config, func()) {
+	open, closeLine := openOptions(std, c.ReadAhead)
+	open.LookAhead = c.LookAhead
+	open.Keep = cache.Options{Dir: c.Cache, Bytes: c.CacheBytes}
+	return workload.Config{
+		Name: c.Workload, Data: c.Data, Size: c.Size, Rank: c.Rank, World: c.World, Shuffle: c.shuffles(), Open: open, Damaged: c.Damaged,
+	}, closeLine
 }
 
 // print writes what a run has come to.
@@ -198,6 +275,8 @@ func (c *runFlags) print(std *stdio, res *benchResult) error {
 	if res.ColdFiles != nil {
 		fmt.Fprintf(std.out, "%d files were not in the page cache\n", *res.ColdFiles)
 	}
+	res.printNetwork(std)
+	res.Remote.print(std)
 	fmt.Fprintln(std.out, res.Verdict)
 	done := "skipped"
 	if c.OnError == pipeline.Replace {
@@ -238,11 +317,28 @@ func (c *runFlags) seek(l *iterator.Loader) (epoch int64, err error) {
 	return pos.Epoch, err
 }
 
-// measure runs the epochs from first on, until it is interrupted. With two or more the
+// save writes the state of the loader to --save-state.
+func (c *runFlags) save(l *iterator.Loader) error {
+	if c.SaveState == "" {
+		return nil
+	}
+	state, err := l.State()
+	if err != nil {
+		return err
+	}
+	text, err := state.MarshalJSON()
+	if err != nil {
+		return err
+	}
+	return atomicfile.Write(c.SaveState, func(w io.Writer) error {
+		_, err := w.Write(append(text, '\n'))
+		return err
+	})
+}
+
+// measure runs the epochs from first on, until ctx ends. With two or more the
 // first one warms up and is not timed, unless w wants the whole run.
-func (c *runFlags) measure(l *iterator.Loader, first int64, w watch, progress *iterator.Progress) (*benchResult, error) {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
+func (c *runFlags) measure(ctx context.Context, l *iterator.Loader, first int64, w watch, progress *iterator.Progress) (*benchResult, error) {
 	res := &benchResult{Epochs: c.Epochs}
 	start := time.Now()
 	cpu := usage.CPU()
@@ -288,13 +384,11 @@ func (c *runFlags) measure(l *iterator.Loader, first int64, w watch, progress *i
 	res.WallS = wall
 	if res.timedSamples > 0 {
 		res.ImagesPerS = float64(res.timedSamples) / wall
-		if w.whole { // as its report has it
-			res.ImagesPerS = end.Sub(base).Pipelines[0].Rate()
-		}
 		res.CPUSPer1000 = 1000 * (usage.CPU() - cpu).Seconds() / float64(res.timedSamples)
 	}
-	res.stats, res.first = end.Sub(base), end.FirstBatch
-	res.waited, res.Verdict = res.stats.WaitShare(), res.stats.Verdict().String()
+	counted := end.Sub(base)
+	res.waited, res.Verdict = counted.WaitShare(), counted.Verdict().String()
+	res.readsWaited = readsWaited(end.Pipelines)
 	res.PeakRSSMiB = float64(usage.PeakMemory()) / (1 << 20)
 	return res, nil
 }

@@ -97,7 +97,16 @@ func TestBenchCounts(t *testing.T) {
 
 func TestBenchDigestsDependOnSeedAndEpochAlone(t *testing.T) {
 	dir := pictures(t, 7)
-	const flags = "--workload train --size 16 --batch 4 --epochs 2 --digest --seed 5 "
+	for _, workload := range []string{"train", "strong"} {
+		t.Run(workload, func(t *testing.T) { digestsDependOnSeedAndEpochAlone(t, dir, workload) })
+	}
+	eval := bench(t, dir, "--workload eval --size 16 --batch 4 --epochs 2 --digest").Digests
+	require.Equal(t, eval[0], eval[1], "nothing is random")
+	requireDigests(t, eval)
+}
+
+func digestsDependOnSeedAndEpochAlone(t *testing.T, dir, workload string) {
+	flags := "--workload " + workload + " --size 16 --batch 4 --epochs 2 --digest --seed 5 "
 	want := bench(t, dir, flags+"--threads 1 --prefetch 1").Digests
 	for _, more := range []string{"--threads 2", "--threads 5 --prefetch 4"} {
 		require.Equal(t, want, bench(t, dir, flags+more).Digests, more)
@@ -105,10 +114,11 @@ func TestBenchDigestsDependOnSeedAndEpochAlone(t *testing.T) {
 	require.Equal(t, want[1][2:], bench(t, dir, flags+"--resume 1:2").Digests[0], "what is left after a resume")
 	require.NotEqual(t, want[0], want[1], "epochs differ")
 	require.NotEqual(t, want[0], bench(t, dir, strings.Replace(flags, "seed 5", "seed 6", 1)).Digests[0])
+	requireDigests(t, want)
+}
 
-	eval := bench(t, dir, "--workload eval --size 16 --batch 4 --epochs 2 --digest").Digests
-	require.Equal(t, eval[0], eval[1], "nothing is random")
-	for _, epoch := range append(want, eval...) {
+func requireDigests(t *testing.T, digests [][]string) {
+	for _, epoch := range digests {
 		for _, d := range epoch {
 			require.Regexp(t, "^[0-9a-f]{64}$", d)
 		}
@@ -138,7 +148,7 @@ func TestBenchBadSamples(t *testing.T) {
 	for _, res := range []benchResult{skip, replace} {
 		require.Len(t, res.Skipped, 2)
 		require.Equal(t, "02.png", filepath.Base(res.Skipped[0].Source))
-		require.Equal(t, benchSkipped{res.Skipped[1].Source, "decoders.image", `neither JPEG nor PNG: the file begins with "not an i"`}, res.Skipped[1])
+		require.Equal(t, benchSkipped{res.Skipped[1].Source, "decoders.image", `neither JPEG nor PNG, and no GIF, BMP, TIFF or WebP picture: the file begins with "not an i"`}, res.Skipped[1])
 		require.Equal(t, "01.jpg", filepath.Base(res.Skipped[1].Source))
 	}
 	require.NotEqual(t, skip.Digests, replace.Digests)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/planktonml/plankton/iterator"
 	"github.com/planktonml/plankton/pipeline"
 	"github.com/planktonml/plankton/pipeline/ops"
 	"github.com/planktonml/plankton/shard"
@@ -20,12 +21,16 @@ type flagNames struct {
 var planNames = flagNames{config: map[string]string{
 	"Samples": "--samples", "Batch": "--batch", "Shards": "--shards", "Policy": "--policy", "PadLastBatch": "--pad-last-batch",
 	"StickToShard": "--stick-to-shard", "Shuffle": "--shuffle", "Partition": "--partition", "Size": "--size", "LastBatchPadded": "--last-batch-padded",
+	"Weighted.Weights": "--weights", "Weighted.Draws": "--draws", "ClassBalanced.Labels": "--labels", "ClassBalanced.Draws": "--draws",
+	"Subset.Samples": "--subset", "Repeated.Times": "--repeat", "Repeated.Apart": "--apart", "Curriculum.Keys": "--keys",
+	"Curriculum.Start": "--start", "Curriculum.Epochs": "--pace-epochs", "Curriculum.Window": "--key-window", "Sources": "--sources",
+	"Block": "--block", "BlockGroup": "--block-group", "BlockEnds": "--block-ends", "Shares": "--shares", "Weights": "--shares", "Shares.Stages": "--shares: stage", "Groups.Lengths": "--lengths", "Groups.Window": "--window", "Groups.Budget": "--budget",
 }}
 
 // runNames are those of bench, trace and inspect. Phrases that name what has no flag
 // are left out.
 var runNames = flagNames{
-	config: map[string]string{"Batch": "--batch", "Shards": "--world"},
+	config: map[string]string{"Batch": "--batch", "Shards": "--world", "BlockGroup": "--shuffle-group"},
 	phrases: strings.NewReplacer(
 		"readers.File: Root ", "--data ",
 		"readers.File: ", "--data: ",
@@ -37,6 +42,8 @@ var runNames = flagNames{
 		"lower BatchSize or the prefetch depth", "lower --batch or --prefetch",
 		"options: BatchSize ", "--batch ",
 		", PrefetchDepth ", ", --prefetch ",
+		"iterator: ShuffleGroup: it is ", "--shuffle-group is ",
+		"; say with ShuffleBlock how many samples belong together, or leave it out", "; leave it out, or give a folder of shards",
 	),
 }
 
@@ -65,11 +72,14 @@ func (n flagNames) error(err error) error {
 	if bad := (*pipeline.SampleError)(nil); errors.As(err, &bad) {
 		return badSample(*bad)
 	}
-	if wrong := (*shard.ConfigError)(nil); errors.As(err, &wrong) && n.config[wrong.Field] != "" {
-		return fmt.Errorf("%s is %v; want %s", n.config[wrong.Field], wrong.Value, wrong.Want)
+	if wrong := (*shard.ConfigError)(nil); errors.As(err, &wrong) {
+		field, element, _ := strings.Cut(wrong.Field, "[")
+		if flag := n.config[field]; flag != "" {
+			return fmt.Errorf("%s is %v; want %s", strings.TrimSuffix(flag+"["+element, "["), wrong.Value, wrong.Want)
+		}
 	}
-	build, memory := (*pipeline.BuildError)(nil), (*pipeline.MemoryError)(nil)
-	if n.phrases != nil && (errors.As(err, &build) || errors.As(err, &memory)) {
+	build, memory, option := (*pipeline.BuildError)(nil), (*pipeline.MemoryError)(nil), (*iterator.OptionError)(nil)
+	if n.phrases != nil && (errors.As(err, &build) || errors.As(err, &memory) || errors.As(err, &option)) {
 		return errors.New(n.phrases.Replace(err.Error()))
 	}
 	return err

@@ -3,13 +3,15 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/planktonml/plankton/dataset"
 	"github.com/planktonml/plankton/iterator"
 	"github.com/planktonml/plankton/pipeline"
 	"github.com/planktonml/plankton/pipeline/datum"
@@ -17,10 +19,10 @@ import (
 	"github.com/planktonml/plankton/pipeline/readers"
 )
 
-// inspectCmd says what is in a folder. Every picture is decoded: only that finds
+// inspectCmd says what is in a data set. Every picture is decoded: only that finds
 // files that are cut off or damaged.
 type inspectCmd struct {
-	Data    string `required:"" placeholder:"DIR" help:"Folder of pictures, flat or one folder per class, or of IDX files."`
+	Data    string `required:"" placeholder:"DATA" help:"Folder of pictures, flat or one folder per class, of shards, or of IDX files."`
 	Threads int    `placeholder:"N" help:"Workers; default one per processor."`
 	JSON    bool   `name:"json" help:"Print JSON."`
 }
@@ -28,6 +30,7 @@ type inspectCmd struct {
 // inspection is the JSON of inspect. Samples, bytes and classes count all that a pipeline
 // on the folder has, bad files included; the rest is of the pictures that were decoded.
 type inspection struct {
+	Format   string           `json:"format"` // folder, idx, tar, tfrecord, …
 	Samples  int64            `json:"samples"`
 	Bytes    int64            `json:"bytes"` // of the files as they are
 	Formats  map[string]int64 `json:"formats"`
@@ -37,6 +40,8 @@ type inspection struct {
 	Mean     []float64        `json:"mean,omitempty"` // of pixels of 0 … 255, by channel, or one value where all are gray
 	Std      []float64        `json:"std,omitempty"`
 	Classes  []classCount     `json:"classes"`
+	Shards   *shardCount      `json:"shards,omitempty"`
+	Table    *tableLook       `json:"table,omitempty"`
 	Misnamed []misnamed       `json:"misnamed"` // files of another format than their name says
 	Bad      []badFile        `json:"bad"`
 	Warnings []string         `json:"warnings"` // of what is surely not meant
@@ -70,9 +75,9 @@ func (c *inspectCmd) Run(std *stdio) error {
 	if c.Threads < 0 {
 		return usagef("--threads is %d; it must be at least 1, or 0 for one per processor", c.Threads)
 	}
-	idx, err := filepath.Glob(filepath.Join(c.Data, "*-idx[1-9]-ubyte*"))
+	idx, err := idxFiles(c.Data)
 	if err != nil {
-		return usagef("--data %s: %w", c.Data, err)
+		return err
 	}
 	var found *inspection
 	if len(idx) > 0 {
@@ -96,16 +101,32 @@ func (c *inspectCmd) Run(std *stdio) error {
 	return nil
 }
 
+// idxFiles lists the IDX files of a folder.
+func idxFiles(data string) ([]string, error) {
+	files, err := filepath.Glob(filepath.Join(data, "*-idx[1-9]-ubyte*"))
+	if err != nil {
+		return nil, usagef("--data %s: %w", data, err)
+	}
+	return files, nil
+}
+
 // pictures decodes every picture of the folder.
 func (c *inspectCmd) pictures(std *stdio) (*inspection, error) {
+	data, err := openData(std, c.Data)
+	if err != nil {
+		return nil, err
+	}
+	defer data.Close()
 	found := newInspection()
+	found.Format = data.Format
 	p, err := pipeline.New(pipeline.Options{
 		BatchSize: 32, Workers: c.Threads, OnError: pipeline.Skip,
 		OnSampleError: func(e *pipeline.SampleError) {
-			found.Bad = append(found.Bad, badFile{Source: e.Source, Error: damageOf(e).Error()})
+			damage := damageOf(e)
+			found.Bad = append(found.Bad, badFile{Source: e.Source, Error: damage.Error(), Decodable: damage != e.Err})
 		},
 	}, func(g *pipeline.Graph) {
-		encoded, _ := readers.File(g, readers.FileOptions{Root: c.Data})
+		encoded, _ := data.Read(g, pipeline.ReaderOptions{})
 		picture := ops.DecodeImage(g, encoded, ops.DecodeOptions{Type: ops.Any})
 		g.Output("seen", look(g, encoded, picture))
 	})
@@ -129,7 +150,7 @@ func (c *inspectCmd) pictures(std *stdio) (*inspection, error) {
 			pixels.add(v)
 			widths, heights = append(widths, int(v[seenWidth])), append(heights, int(v[seenHeight]))
 			path := source.Describe(b.IDs()[i])
-			if ext := strings.ToLower(filepath.Ext(path)); !slices.Contains(format.extensions, ext) {
+			if ext := strings.ToLower(filepath.Ext(path)); len(data.Shards) == 0 && !slices.Contains(format.extensions, ext) {
 				found.Misnamed = append(found.Misnamed, misnamed{path, format.name})
 			}
 		}
@@ -137,47 +158,64 @@ func (c *inspectCmd) pictures(std *stdio) (*inspection, error) {
 	if err != nil {
 		return nil, err
 	}
-	for i := range found.Bad {
-		bad := &found.Bad[i]
-		bad.Decodable = decodable(bad.Source)
-		if info, err := os.Stat(bad.Source); err == nil {
-			found.Bytes += info.Size()
+	if len(data.Shards) > 0 {
+		if err := errors.Join(found.countShards(data), found.lookAtTable(source)); err != nil {
+			return nil, err
+		}
+	} else {
+		for _, bad := range found.Bad {
+			if info, err := os.Stat(bad.Source); err == nil {
+				found.Bytes += info.Size()
+			}
 		}
 	}
 	found.Samples = source.Len()
 	found.Width, found.Height = newSpread(widths), newSpread(heights)
 	found.Mean, found.Std = pixels.result()
-	return found, found.countClasses(c.Data, source)
+	found.countClasses(data, source)
+	return found, nil
 }
 
-// countClasses counts the files of every class folder below root, readable or not.
-func (f *inspection) countClasses(root string, source datum.Source) error {
-	classes := source.Meta().Classes
-	if len(classes) == 0 {
-		return nil
+// countClasses counts the samples of every class, readable or not.
+func (f *inspection) countClasses(data *dataset.Data, source datum.Source) {
+	labelled, ok := source.(datum.Labelled)
+	if !ok {
+		return
 	}
-	root, err := filepath.Abs(root)
-	if err != nil {
-		return err
-	}
-	counts := map[string]int64{}
+	counts, without := map[int32]int64{}, int64(0)
 	for i := range source.Len() {
-		path, err := filepath.Rel(root, source.Describe(i))
-		if err != nil {
-			return err
+		if label, ok := labelled.Label(i); ok {
+			counts[label]++
+		} else {
+			without++
 		}
-		class, _, _ := strings.Cut(filepath.ToSlash(path), "/")
-		counts[class]++
 	}
+	if len(counts) == 0 {
+		return
+	}
+	if without > 0 {
+		f.Warnings = append(f.Warnings, fmt.Sprintf("%s without a label, while others have one: they fail when they are read", plural(without, "sample")))
+	}
+	names := source.Meta().Classes
 	var filled []string
-	for _, name := range classes {
-		f.Classes = append(f.Classes, classCount{name, counts[name]})
-		if counts[name] > 0 {
+	if names == nil {
+		for _, label := range slices.Sorted(maps.Keys(counts)) {
+			f.Classes = append(f.Classes, classCount{fmt.Sprint(label), counts[label]})
+		}
+	}
+	for label, name := range names {
+		n := counts[int32(label)]
+		f.Classes = append(f.Classes, classCount{name, n})
+		if n > 0 {
 			filled = append(filled, name)
 		}
 	}
-	f.Warnings = append(f.Warnings, folderWarnings(root, filled)...)
-	return nil
+	if alike, ok := newLikeness(source); ok && alike.warning() != "" {
+		f.Warnings = append(f.Warnings, alike.warning())
+	}
+	if data.Format == "folder" && data.Place == nil {
+		f.Warnings = append(f.Warnings, folderWarnings(data.Root, filled)...)
+	}
 }
 
 // channels names a number of channels.
@@ -195,6 +233,7 @@ func channels(n int64) string {
 // them by their names.
 func (c *inspectCmd) arrays(std *stdio, paths []string) (*inspection, error) {
 	found := newInspection()
+	found.Format = "idx"
 	counts := map[int32]int64{}
 	var widths, heights []int
 	var pixels moments
@@ -257,23 +296,16 @@ func (c *inspectCmd) arrays(std *stdio, paths []string) (*inspection, error) {
 
 // walk shows every batch of a pipeline once, until it is interrupted.
 func walk(std *stdio, p *pipeline.Pipeline, see func(*iterator.Batch)) error {
-	loader, err := iterator.New(iterator.Options{}, p)
-	if err != nil {
-		return err
-	}
-	defer loader.Close()
-	progress := iterator.NewProgress(std.err, loader, 1)
-	defer progress.Close()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	for b, err := range loader.Epoch(ctx) {
-		if err != nil {
-			return err
+	return followed(std, p, func(ctx context.Context, loader *iterator.Loader, progress *iterator.Progress) error {
+		for b, err := range loader.Epoch(ctx) {
+			if err != nil {
+				return err
+			}
+			see(b)
+			progress.Step("")
 		}
-		see(b)
-		progress.Step("")
-	}
-	return nil
+		return nil
+	})
 }
 
 func newInspection() *inspection {

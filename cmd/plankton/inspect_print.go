@@ -18,6 +18,8 @@ const longestList = 20
 func (f *inspection) print(std *stdio) {
 	w := std.out
 	fmt.Fprintf(w, "%s, %.1f MB\n", plural(f.Samples, "sample"), float64(f.Bytes)/1e6)
+	f.Shards.print(std, f.Format)
+	f.Table.print(std)
 	printCounts(std, "formats", f.Formats)
 	printCounts(std, "channels", f.Channels)
 	if f.Width != nil {
@@ -29,14 +31,14 @@ func (f *inspection) print(std *stdio) {
 	}
 	if n := len(f.Classes); n > 0 {
 		most := slices.MaxFunc(f.Classes, func(a, b classCount) int { return cmp.Compare(a.Samples, b.Samples) }).Samples
-		fmt.Fprintf(w, "%d classes\n", n)
+		fmt.Fprintln(w, plural(int64(n), "class"))
 		for _, c := range head(f.Classes) {
 			fmt.Fprintf(w, "  %s %6d  %s\n", terminal.Bar(float64(c.Samples)/float64(max(1, most)), 20), c.Samples, printable.Name(c.Name))
 		}
 		more(std, n)
 	}
 	if n := len(f.Misnamed); n > 0 {
-		fmt.Fprintf(w, "%d files of another format than their name says\n", n)
+		fmt.Fprintln(w, plural(int64(n), "file"), "of another format than the name says")
 		for _, m := range head(f.Misnamed) {
 			fmt.Fprintf(w, "  %s: %s\n", printable.Name(m.Source), m.Format)
 		}

@@ -78,7 +78,7 @@ func TestInspectPictures(t *testing.T) {
 
 	text, _, code := command("inspect", "--data", dir)
 	require.Equal(t, 1, code)
-	for _, want := range []string{"10 samples", "formats: 2 png, 6 jpeg", "width   20 … 100", "2 classes", "5  ants", "gray.png: jpeg", "2 bad files"} {
+	for _, want := range []string{"10 samples", "formats: 2 png, 6 jpeg", "width   20 … 100", "2 classes", "5  ants", "1 file of another format than the name says", "gray.png: jpeg", "2 bad files"} {
 		require.Contains(t, text, want)
 	}
 }
@@ -316,5 +316,14 @@ func TestFormatsByTheirFirstBytes(t *testing.T) {
 		"text":                                       "other",
 	} {
 		require.Equal(t, want, formats[formatOf([]byte(data))].name, "%q", data)
+	}
+}
+
+func TestPlural(t *testing.T) {
+	for want, got := range map[string]string{
+		"1 class": plural(1, "class"), "2 classes": plural(2, "class"), "0 classes": plural(0, "class"),
+		"1 step": plural(1, "step"), "3 steps": plural(3, "step"),
+	} {
+		require.Equal(t, want, got)
 	}
 }

@@ -1,5 +1,6 @@
-// Command plankton looks at folders of pictures, measures and traces input pipelines,
-// plans epochs and streams, and runs operators on explicit data. Every subcommand prints
+// Command plankton looks at folders of pictures and at shards, converts and indexes them,
+// measures and traces input pipelines, plans epochs and streams, says which samples a step
+// had, and runs operators on explicit data. Every subcommand prints
 // JSON with --json.
 //
 // Exit status: 0 on success, 1 when the work failed or inspect found bad files, 2 on bad
@@ -24,8 +25,13 @@ type cli struct {
 	Plan    planCmd    `cmd:"" help:"Print which rank reads which samples when."`
 	Streams streamsCmd `cmd:"" help:"Assign the nodes of a graph to streams."`
 	Bench   benchCmd   `cmd:"" help:"Measure an input pipeline on a folder of images."`
+	Serve   serveCmd   `cmd:"" help:"Make rows of a workload for bench --remote, until interrupted."`
 	Trace   traceCmd   `cmd:"" help:"Run a workload like bench, and write a trace and a report of where the time goes."`
-	Inspect inspectCmd `cmd:"" help:"Say what is in a folder of pictures or IDX files."`
+	Inspect inspectCmd `cmd:"" help:"Say what is in a folder of pictures, shards or IDX files."`
+	Index   indexCmd   `cmd:"" help:"Write the index of shards beside them."`
+	Convert convertCmd `cmd:"" help:"Write pictures and labels into tar or TFRecord shards."`
+	Cache   cacheCmd   `cmd:"" help:"Say what a folder of bench --cache holds, or clean it."`
+	Which   whichCmd   `cmd:"" help:"Name the samples of a step, or the steps of a sample, from the plan alone."`
 	Apply   applyCmd   `cmd:"" help:"Run operators on explicit arrays."`
 }
 

@@ -16,7 +16,7 @@ func TestBadUsageNamesTheHelp(t *testing.T) {
 	for want, args := range map[string][]string{
 		"plankton: unexpected argument fly; see plankton --help\n":                                                {"fly"},
 		"plankton: missing flags: --batch=ROWS, --samples=N; see plankton plan --help\n":                          {"plan"},
-		"plankton: missing flags: --data=DIR; see plankton inspect --help\n":                                      {"inspect"},
+		"plankton: missing flags: --data=DATA; see plankton inspect --help\n":                                     {"inspect"},
 		"plankton: unknown flag --fast; see plankton streams --help\n":                                            {"streams", "--fast"},
 		"plankton: --policy: shard: Policy is \"x\"; want one of partial, fill, drop; see plankton plan --help\n": {"plan", "--samples", "1", "--batch", "1", "--policy", "x"},
 	} {

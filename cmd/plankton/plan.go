@@ -23,11 +23,16 @@ type planCmd struct {
 	Partition       shard.Partition `default:"shard" help:"How ranks share the list of samples: shard or step."`
 	Shuffle         bool            `help:"Permute the samples, anew in every epoch."`
 	Seed            uint64          `placeholder:"0" help:"Seed of the permutations."`
+	Block           int64           `placeholder:"N" help:"With --shuffle: keep blocks of so many samples together."`
+	BlockEnds       column[int64]   `placeholder:"LIST" help:"In place of --block: the sample behind the last one of each block, or @FILE with them."`
+	BlockGroup      int64           `placeholder:"G" help:"Mix the samples of so many blocks."`
 	Epochs          int64           `default:"1" help:"Number of epochs."`
 	Size            *int64          `placeholder:"N" help:"Size given to the iterator instead of a reader's name (dali)."`
 	LastBatchPadded bool            `help:"With --size: the reader pads."`
 	Resume          string          `placeholder:"EPOCH:STEP[@SHARDS]" help:"Print what is left after so many steps of an epoch (both from 0), reached with SHARDS ranks."`
 	JSON            bool            `name:"json" help:"Print JSON."`
+
+	samplerFlags `embed:""`
 }
 
 // Run prints the plan.
@@ -36,7 +41,7 @@ func (c *planCmd) Run(std *stdio) error {
 	if err != nil {
 		return usageError{err}
 	}
-	warnOfEmptyRanks(std, "--shards", c.Samples, c.Shards)
+	warnOfEmptyRanks(std, "--shards", run.plan.Draws(), c.Shards)
 	out := bufio.NewWriter(std.out)
 	if c.JSON {
 		run.writeJSON(out)
@@ -77,7 +82,7 @@ func (c *planCmd) policy() shard.Policy {
 func (c *planCmd) plan() (*planRun, error) {
 	cfg := shard.Config{
 		Samples: c.Samples, Batch: c.Batch, Shards: c.Shards, Policy: c.policy(), Mode: c.Mode, Partition: c.Partition,
-		PadLastBatch: c.PadLastBatch, StickToShard: c.StickToShard, Shuffle: c.Shuffle, Seed: c.Seed, LastBatchPadded: c.LastBatchPadded,
+		PadLastBatch: c.PadLastBatch, StickToShard: c.StickToShard, Shuffle: c.Shuffle, Seed: c.Seed, Block: c.Block, BlockGroup: c.BlockGroup, BlockEnds: c.BlockEnds, LastBatchPadded: c.LastBatchPadded,
 	}
 	if c.Epochs < 1 {
 		return nil, fmt.Errorf("--epochs is %d; want at least 1", c.Epochs)
@@ -90,6 +95,9 @@ func (c *planCmd) plan() (*planRun, error) {
 			return nil, fmt.Errorf("--size is %d: an epoch without end cannot be printed; want a positive size", *c.Size)
 		}
 		cfg.Size = *c.Size
+	}
+	if err := c.samplerFlags.set(&cfg); err != nil {
+		return nil, planNames.error(err)
 	}
 	p, err := shard.New(cfg)
 	if err != nil {
@@ -127,7 +135,7 @@ func (r *planRun) bound(json bool) error {
 	if r.read != nil && rows <= tableLimit { // a table looks at what was read before
 		rows += rowsOf(r.read, r.readSteps, tableLimit)
 	}
-	if rows > tableLimit || r.plan.Config().Samples > tableLimit {
+	if cfg := r.plan.Config(); rows > tableLimit || idsOf(&cfg) > tableLimit {
 		return fmt.Errorf("a table is for at most %d samples and rows; use --json", tableLimit)
 	}
 	return nil
@@ -210,7 +218,8 @@ func (r *planRun) rank(dst []int64, epoch, step int64, rank int) ([]int64, bool)
 	return ids, len(ids) > 0 || r.plan.Config().Size == 0
 }
 
-// writeJSON streams the contract's JSON, since a plan may be larger than memory.
+// writeJSON streams the contract's JSON, since a plan may be larger than memory. With --lengths an
+// epoch also has its padding and its balance, as the table does.
 func (r *planRun) writeJSON(out *bufio.Writer) {
 	var ids []int64
 	out.WriteString(`{"epochs":[`)
@@ -236,7 +245,11 @@ func (r *planRun) writeJSON(out *bufio.Writer) {
 			}
 			out.WriteByte(']')
 		}
-		out.WriteString("]}")
+		out.WriteByte(']')
+		if r.plan.Config().Groups != nil {
+			r.groupCost(epoch).writeJSON(out)
+		}
+		out.WriteByte('}')
 	}
 	out.WriteString("]}\n")
 }

@@ -52,7 +52,8 @@ func (r *planRun) writeTable(out *bufio.Writer) {
 
 func (t *planTable) epoch(epoch int64) {
 	cfg := t.plan.Config()
-	t.seen = make([]uint64, (cfg.Samples+63)/64)
+	ids := idsOf(&cfg)
+	t.seen = make([]uint64, (ids+63)/64)
 	t.last = make([]int64, cfg.Shards)
 	for i := range t.last {
 		t.last[i] = -1
@@ -74,13 +75,19 @@ func (t *planTable) epoch(epoch int64) {
 		from = t.band(epoch, from, to)
 	}
 	fmt.Fprintf(t.out, "  %d repeated, %d padded, ", t.repeated, t.padded+t.empty)
-	t.missing(cfg.Samples)
+	t.missing(ids)
+	if cfg.Groups != nil {
+		fmt.Fprintf(t.out, "  %s\n", t.groupCost(epoch))
+	}
 }
 
 // plural returns "1 step", "2 steps".
 func plural(n int64, noun string) string {
 	if n == 1 {
 		return "1 " + noun
+	}
+	if strings.HasSuffix(noun, "s") {
+		noun += "e"
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
 }
@@ -110,7 +117,7 @@ func (t *planTable) see(id int64) bool {
 func (t *planTable) band(epoch, from, to int64) int64 {
 	cfg := t.plan.Config()
 	rank := len("rank ") + len(strconv.Itoa(cfg.Shards-1))
-	cell := cfg.Batch*(len(strconv.FormatInt(cfg.Samples-1, 10))+2) + 2
+	cell := cfg.Batch*(len(strconv.FormatInt(idsOf(&cfg)-1, 10))+2) + 2
 	to = min(to, from+int64(max(1, (tableWidth-rank)/cell)))
 
 	rows := make([][]string, cfg.Shards+1)

@@ -35,6 +35,25 @@ func TestPlanJSON(t *testing.T) {
 		{"--samples 7 --batch 2 --epochs 2 --resume 1:4", `{"epochs":[{"len":0,"batches":[[]]}]}`},
 		{"--samples 16 --batch 2 --shards 2 --resume 0:2@3", `{"epochs":[{"len":1,"batches":[[[4,9]],[[14,15]]]}]}`},
 		{"--samples 16 --batch 6 --shards 1 --resume 0:1@3 --partition step", `{"epochs":[{"len":2,"batches":[[[6,7,8,9,10,11],[12,13,14,15]]]}]}`},
+		{"--samples 3 --batch 4 --shuffle --weights 1,0,3 --draws 4", `{"epochs":[{"len":1,"batches":[[[2,0,2,2]]]}]}`},
+		{"--samples 3 --batch 4 --shuffle --weights 1,0,3 --draws 2 --once", `{"epochs":[{"len":1,"batches":[[[2,0]]]}]}`},
+		{"--samples 5 --batch 4 --labels 0,0,0,1,1 --draws 6", `{"epochs":[{"len":2,"batches":[[[0,3,1,4],[2,3]]]}]}`},
+		{"--samples 5 --batch 4 --subset 4,0", `{"epochs":[{"len":1,"batches":[[[4,0]]]}]}`},
+		{"--samples 3 --batch 3 --shards 2 --repeat 2", `{"epochs":[{"len":1,"batches":[[[0,1,2]],[[0,1,2]]]}]}`},
+		{"--samples 4 --batch 4 --repeat 2 --apart 2", `{"epochs":[{"len":2,"batches":[[[0,1,0,1],[2,3,2,3]]]}]}`},
+		{"--samples 4 --batch 4 --partition step --keys 3,1,2,1", `{"epochs":[{"len":1,"batches":[[[1,3,2,0]]]}]}`},
+		{"--samples 4 --batch 2 --shuffle --keys 3,1,2,1 --start 0.25 --pace-epochs 2", `{"epochs":[{"len":2,"batches":[[[1,1],[1,1]]]}]}`},
+		{"--samples 8 --batch 8 --sources 9,9,9 --shares [1,1[2,1]]@1:0[1,0] --epochs 2",
+			`{"epochs":[{"len":1,"batches":[[[0,9,1,10,2,18,3,11]]]},{"len":1,"batches":[[[4,5,6,7,8,0,1,2]]]}]}`},
+		{"--samples 8 --batch 2 --shards 2 --partition step --lengths 9,1,8,2,7,3,6,4 --window 8 --padded",
+			`{"epochs":[{"len":2,"batches":[[[0,2],[7,5]],[[4,6],[3,1]]],"padding":0.0909091,"balance":1.22917}]}`},
+		{"--samples 8 --batch 2 --shards 2 --partition step --lengths 9,1,8,2,7,3,6,4 --window 8 --resume 0:1",
+			`{"epochs":[{"len":1,"batches":[[[7,1]],[[5,3]]],"padding":0.285714,"balance":1}]}`},
+		{"--samples 2 --batch 2 --partition step --lengths 0,0 --window 2", `{"epochs":[{"len":1,"batches":[[[0,1]]],"padding":null,"balance":null}]}`},
+		{"--samples 4 --batch 4 --partition step --lengths @testdata/lengths.txt --window 4 --budget 8", `{"epochs":[{"len":2,"batches":[[[2],[0,1,3]]],"padding":0.2,"balance":1}]}`},
+		{"--samples 6 --batch 6 --shuffle --block 3", `{"epochs":[{"len":1,"batches":[[[5,3,4,1,0,2]]]}]}`},
+		{"--samples 12 --batch 6 --shuffle --seed 1 --block 5 --block-group 2", `{"epochs":[{"len":2,"batches":[[[0,9,6,7,1,3],[8,4,5,2,10,11]]]}]}`},
+		{"--samples 12 --batch 6 --shuffle --seed 1 --block-ends 1,5,6,12 --block-group 2", `{"epochs":[{"len":2,"batches":[[[11,10,7,8,0,6],[9,2,1,5,4,3]]]}]}`},
 		{"--samples 7 --batch 2 --policy fill --mode dali --epochs 2 --resume 1:2", `{"epochs":[{"len":1,"batches":[[[5,6]]]}]}`},
 	} {
 		out, errs, code := plan(c.args + " --json")
@@ -120,6 +139,20 @@ epoch 0: 1 step of 2 ranks × 2 rows
   0 repeated, 1 padded, 0 missing
 -  padded: a row without a sample
 `},
+		{"--samples 8 --batch 2 --shards 2 --partition step --lengths 9,1,8,2,7,3,6,4 --window 8 --budget 18 --padded", `
+epoch 0: 2 steps of 2 ranks × 2 rows
+          step 0  step 1
+  rank 0  0 2     7 5
+  rank 1  4 6     3 1
+  0 repeated, 0 padded, 0 missing
+  9.1 % padding if rows are filled up, largest cost of a rank 1.23 × the mean
+`},
+		{"--samples 2 --batch 2 --sources 2,2 --shares [1,1]", `
+epoch 0: 1 step of 1 rank × 2 rows
+          step 0
+  rank 0  0 2
+  0 repeated, 0 padded, 2 missing: 1, 3
+`},
 		{"--samples 5 --batch 9 --policy drop", `
 epoch 0: 0 steps of 1 rank × 9 rows
   0 repeated, 0 padded, 5 missing: 0-4
@@ -192,6 +225,21 @@ func TestPlanUsage(t *testing.T) {
 		{"--samples 70 --batch 2 --resume 0:1@3 --partition step", "3 ranks cannot share global batches of 2"},
 		{"--samples 70 --batch 2 --resume 0:1@3 --mode dali", "cannot change the world"},
 		{"--samples 70 --batch 2 --resume 0:1@99 --mode dali", "--shards is 99"},
+		{"--samples 3 --batch 2 --shuffle --weights 1,-1,0", "--weights[1] is -1; want 0 or more, and finite"},
+		{"--samples 3 --batch 2 --shuffle --weights 0,0,0", "--weights is 0 for all samples; want at least one above 0"},
+		{"--samples 3 --batch 2 --shuffle --weights 1,1", "--weights is 2 long; want one value for each of the 3 samples"},
+		{"--samples 3 --batch 2 --weights 1,1,1", "--shuffle is false; want true"},
+		{"--samples 3 --batch 2 --shuffle --weights 1,x,1", `"x" is not a number`},
+		{"--samples 3 --batch 2 --lengths @testdata/none.txt", "none.txt"},
+		{"--samples 3 --batch 2 --lengths 1,2,3", "--partition is shard; want ByStep with Groups"},
+		{"--samples 3 --batch 2 --partition step --lengths 1,2,9 --window 3 --budget 8", "--lengths[2] is 9; want at most the Budget, 8"},
+		{"--samples 3 --batch 2 --once", "--once needs --weights"},
+		{"--samples 3 --batch 2 --budget 3", "--budget needs --lengths"},
+		{"--samples 3 --batch 2 --sources 3", "--sources needs --shares"},
+		{"--samples 3 --batch 2 --sources 3 --shares 1", `--shares is "1"; want weights such as [3,1]`},
+		{"--samples 3 --batch 2 --sources 3 --shares [1]@0:1[2]", "--partition is shard; want ByStep: stage 0"},
+		{"--samples 3 --batch 2 --repeat 1", "--repeat is 1; want 2 to"},
+		{"--samples 3 --batch 2 --subset 1 --repeat 2", "--subset and --repeat can't be used together"},
 		{"--samples 7 --batch 2 extra", "extra"},
 		{"--samples 1000000000000 --batch 2", "use --json"},
 		{"--samples 7 --batch 10 --mode dali --size 1152921504606846976", "a table is for at most 10000000 samples and rows; use --json"},

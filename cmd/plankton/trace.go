@@ -3,18 +3,12 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"time"
 
-	"github.com/planktonml/plankton/internal/atomicfile"
 	"github.com/planktonml/plankton/internal/printable"
-	"github.com/planktonml/plankton/internal/report"
 	"github.com/planktonml/plankton/internal/workload"
-	"github.com/planktonml/plankton/iterator"
-	"github.com/planktonml/plankton/pipeline"
-	"github.com/planktonml/plankton/pipeline/datum"
+	"github.com/planktonml/plankton/report"
 	"github.com/planktonml/plankton/streams"
 )
 
@@ -25,22 +19,19 @@ type traceCmd struct {
 	Streams  string `placeholder:"POLICY" help:"Normalise whole batches, on streams of the host that this policy plans: single, per-backend, per-operator, ranked or optimal."`
 }
 
-// Parts of a report.
-const (
-	reportPictures = 12
-	reportParts    = 120 // of the time, in its charts
-)
-
 func (c *traceCmd) Run(std *stdio) error {
-	rec := report.NewRecorder()
-	var shown album
-	w := watch{events: rec.Listener(), batch: shown.add, whole: true}
+	mean, deviation := workload.Normalisation(c.Workload)
+	rec := report.New(report.Options{Title: "plankton " + c.Workload, Spans: true, Image: "image", Label: "label", Mean: mean, Std: deviation})
+	w := watch{events: rec.Events(), loader: rec.Attach, batch: rec.Observe, whole: true}
 	if c.Streams != "" {
 		if err := w.policy.UnmarshalText([]byte(c.Streams)); err != nil {
 			return usagef("--streams: %w", err)
 		}
-		if c.Workload == "decode" {
+		switch c.Workload {
+		case "decode":
 			return usagef("--streams: the workload decode has pictures of many sizes, and nothing to do for whole batches")
+		case "strong":
+			return usagef("--streams: the workload strong ends with an operator for single samples, and has nothing to do for whole batches")
 		}
 		w.device = streams.NewHost()
 		defer w.device.Close()
@@ -52,25 +43,14 @@ func (c *traceCmd) Run(std *stdio) error {
 	if err != nil {
 		return err
 	}
-	pictures, err := shown.pictures(c.Workload, res.pipe)
-	if err != nil {
-		return err
-	}
-	r := report.Report{
-		Title: "plankton " + c.Workload, Settings: res.pipe.Options().String(), Made: time.Now(),
-		Pipeline: res.pipe, Stats: res.stats.Pipelines[0], First: res.first, Series: rec.Series(reportParts),
-		Timeline: rec.Timeline(res.pipe.Operators()), Pictures: pictures, Dropped: rec.Dropped(),
-	}
-	tracePath, reportPath := filepath.Join(c.Out, "trace.json"), filepath.Join(c.Out, "report.html")
-	if err := atomicfile.Write(tracePath, func(w io.Writer) error { return rec.WriteTrace(w, res.pipe.Operators()) }); err != nil {
-		return err
-	}
-	if err := atomicfile.Write(reportPath, r.WriteHTML); err != nil {
+	res.ImagesPerS = rec.Stats().Rate() // as the report has it
+	if err := rec.WriteFiles(c.Out); err != nil {
 		return err
 	}
 	if err := c.print(std, res); err != nil || c.JSON {
 		return err
 	}
+	reportPath, tracePath := filepath.Join(c.Out, "report.html"), filepath.Join(c.Out, "trace.json")
 	_, err = fmt.Fprintf(std.out, "open %s in a browser, and %s in https://ui.perfetto.dev or chrome://tracing\n", printable.Name(reportPath), printable.Name(tracePath))
 	return err
 }
@@ -86,47 +66,4 @@ func writableFolder(dir string) error {
 		return err
 	}
 	return errors.Join(f.Close(), os.Remove(f.Name()))
-}
-
-// album keeps samples of the first batch of a run. They are drawn afterwards, so
-// that drawing takes none of the run's time.
-type album struct {
-	images, labels []report.Sample
-	ids            []int64
-	full           bool
-}
-
-func (a *album) add(b *iterator.Batch) {
-	if a.full {
-		return
-	}
-	a.full = true
-	for i, ok := range b.Mask() {
-		if ok && len(a.ids) < reportPictures {
-			a.images = append(a.images, report.Copy(b.Sample("image", i)))
-			a.labels = append(a.labels, report.Copy(b.Sample("label", i)))
-			a.ids = append(a.ids, b.IDs()[i])
-		}
-	}
-}
-
-// pictures draws what was kept of a workload's pipeline.
-func (a *album) pictures(name string, p *pipeline.Pipeline) ([]report.Picture, error) {
-	source := p.Readers()[0].Source
-	label, _ := p.Spec("label")
-	classified := label.DType != datum.Int32 || label.Classes > 0
-	mean, std := workload.Normalisation(name)
-	var pictures []report.Picture
-	for i, image := range a.images {
-		caption := report.Caption{Name: printable.Name(filepath.Base(source.Describe(a.ids[i])))}
-		if classified {
-			caption.Label = printable.Name(report.Label(a.labels[i], source.Meta().Classes))
-		}
-		p, err := report.NewPicture(image, report.Normalisation{Mean: mean, Std: std}, caption)
-		if err != nil {
-			return nil, err
-		}
-		pictures = append(pictures, p)
-	}
-	return pictures, nil
 }

@@ -67,6 +67,7 @@ func TestTraceShowsStreams(t *testing.T) {
 	for want, args := range map[string][]string{
 		`unknown policy "fast"`:  {"--streams", "fast", "--workload", "train"},
 		"pictures of many sizes": {"--streams", "ranked", "--workload", "decode"},
+		"for single samples":     {"--streams", "ranked", "--workload", "strong"},
 	} {
 		_, errs, code := command(append([]string{"trace", "--data", dir, "--out", out}, args...)...)
 		require.Equal(t, 2, code)

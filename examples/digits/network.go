@@ -87,42 +87,8 @@ func (n *network) fit(ctx context.Context, progress *iterator.Progress, epochs i
 // accuracy returns the share of the test set, in percent, that the network reads
 // correctly.
 func (n *network) accuracy(ctx context.Context) (float64, error) {
-	right, seen := 0, 0
-	for b, err := range n.test.Epoch(ctx) {
-		if err != nil {
-			return 0, err
-		}
-		if err := n.testVM.RunAll(); err != nil {
-			return 0, err
-		}
-		right += hits(n.logits.Value().Data().([]float32), b)
-		seen += b.NumValid()
-		n.testVM.Reset()
-	}
-	return 100 * float64(right) / float64(seen), nil
-}
-
-// hits counts the valid rows that have their largest logit at their label.
-func hits(logits []float32, b *iterator.Batch) (count int) {
-	labels := b.Float32s("label")
-	for row, valid := range b.Mask() {
-		at := row * classes
-		if valid && labels[at+largest(logits[at:at+classes])] == 1 {
-			count++
-		}
-	}
-	return count
-}
-
-// largest returns the index of the largest of some numbers.
-func largest(v []float32) int {
-	best := 0
-	for i := range v {
-		if v[i] > v[best] {
-			best = i
-		}
-	}
-	return best
+	share, err := n.test.Accuracy(ctx, n.testVM, n.logits, "label")
+	return 100 * share, err
 }
 
 // newModel returns weights and biases of two layers.

@@ -4,17 +4,15 @@ import (
 	"github.com/planktonml/plankton/iterator"
 	"github.com/planktonml/plankton/pipeline"
 	"github.com/planktonml/plankton/pipeline/ops"
-	"github.com/planktonml/plankton/pipeline/readers"
 )
 
 const batch = 32
 
 // trainLoader delivers "image", float32 3×size×size, and "label", one-hot: random
 // regions of the pictures, half of them mirrored, in another order every epoch.
-func trainLoader(files readers.FileOptions, size int) (*iterator.Loader, error) {
-	files.Shuffle = true
+func trainLoader(read pictures, size int) (*iterator.Loader, error) {
 	return newLoader(func(g *pipeline.Graph) {
-		jpeg, label := readers.File(g, files)
+		jpeg, label := read(g, true)
 		img := ops.DecodeRandomCrop(g, jpeg, ops.RandomCropOptions{})
 		img = ops.Resize(g, img, ops.ResizeOptions{Height: float64(size), Width: float64(size)})
 		g.Output("image", normalize(g, img, ops.CropMirrorNormalizeOptions{Mirror: ops.CoinFlip(g, 0.5)}))
@@ -23,9 +21,9 @@ func trainLoader(files readers.FileOptions, size int) (*iterator.Loader, error) 
 }
 
 // testLoader delivers the same outputs with the middle of every picture, in order.
-func testLoader(files readers.FileOptions, size int) (*iterator.Loader, error) {
+func testLoader(read pictures, size int) (*iterator.Loader, error) {
 	return newLoader(func(g *pipeline.Graph) {
-		jpeg, label := readers.File(g, files)
+		jpeg, label := read(g, false)
 		img := ops.DecodeImage(g, jpeg, ops.DecodeOptions{})
 		img = ops.Resize(g, img, ops.ResizeOptions{Shorter: float64(size) * 256 / 224})
 		g.Output("image", normalize(g, img, ops.CropMirrorNormalizeOptions{

@@ -5,7 +5,9 @@
 //	go run ./examples/imagenet -data DIR
 //
 // DIR holds one folder of JPEG or PNG files per class, or files alone, whose class
-// is then the part of their name before the underscore: n01440764_tench.JPEG.
+// is then the part of their name before the underscore: n01440764_tench.JPEG. Or it holds
+// shards with pictures and labels, such as .tar, .tfrecord or .parquet files; docs/data.md lists
+// what is read. It may be in a bucket: s3://bucket/folder.
 package main
 
 import (
@@ -18,8 +20,6 @@ import (
 	"path/filepath"
 
 	"gorgonia.org/tensor"
-
-	"github.com/planktonml/plankton/pipeline/readers"
 )
 
 type options struct {
@@ -29,7 +29,7 @@ type options struct {
 
 func main() {
 	var o options
-	flag.StringVar(&o.data, "data", "", "folder of pictures")
+	flag.StringVar(&o.data, "data", "", "folder of pictures or of shards")
 	flag.StringVar(&o.out, "out", filepath.Join(os.TempDir(), "plankton-imagenet"), "folder for the results")
 	flag.IntVar(&o.epochs, "epochs", 20, "times that training sees every picture")
 	flag.IntVar(&o.size, "size", 64, "side of the pictures that the network sees, in pixels")
@@ -46,7 +46,7 @@ func main() {
 func (o options) check() error {
 	switch {
 	case o.data == "":
-		return fmt.Errorf("-data is missing: name a folder of pictures")
+		return fmt.Errorf("-data is missing: name a folder of pictures or of shards")
 	case o.epochs < 1:
 		return fmt.Errorf("-epochs is %d; it must be at least 1", o.epochs)
 	case o.size < reduction || o.size%reduction != 0:
@@ -62,11 +62,12 @@ func run(ctx context.Context, out io.Writer, o options) error {
 	if err := os.MkdirAll(o.out, 0o777); err != nil {
 		return err
 	}
-	files, err := pictures(o.data, filepath.Join(o.out, "files.txt"))
+	data, read, err := open(ctx, o.data, filepath.Join(o.out, "files.txt"))
 	if err != nil {
 		return err
 	}
-	params, losses, err := fit(ctx, out, files, o)
+	defer data.Close()
+	params, losses, err := fit(ctx, out, read, o)
 	if err != nil {
 		return err
 	}
@@ -78,24 +79,24 @@ func run(ctx context.Context, out io.Writer, o options) error {
 		return err
 	}
 	fmt.Fprintf(out, "wrote %s and %s\n", weights, curve)
-	return testSaved(ctx, out, weights, files, o.size)
+	return testSaved(ctx, out, weights, read, o.size)
 }
 
 // fit trains new parameters and returns them, with the loss of every step.
-func fit(ctx context.Context, out io.Writer, files readers.FileOptions, o options) (params []*tensor.Dense, losses []float64, err error) {
-	loader, err := trainLoader(files, o.size)
+func fit(ctx context.Context, out io.Writer, read pictures, o options) (params []*tensor.Dense, losses []float64, err error) {
+	loader, err := trainLoader(read, o.size)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer loader.Close()
 	reader := loader.Pipelines()[0].Readers()[0]
-	classes := reader.Meta().Classes
-	if len(classes) < 2 {
+	classes := loader.Pipelines()[0].Spec("label").Shape[0]
+	if classes < 2 {
 		return nil, nil, fmt.Errorf("-data: all pictures in %s are of one class; there is nothing to tell apart", o.data)
 	}
-	fmt.Fprintf(out, "%d pictures of %d classes\n", reader.Len(), len(classes))
+	fmt.Fprintf(out, "%d pictures of %d classes\n", reader.Len(), classes)
 
-	params = newParameters(o.size, len(classes))
+	params = newParameters(o.size, classes)
 	if losses, err = train(ctx, out, loader, params, o.epochs); err != nil {
 		return nil, nil, err
 	}
@@ -107,12 +108,12 @@ func fit(ctx context.Context, out io.Writer, files readers.FileOptions, o option
 }
 
 // testSaved loads weights and tries them on the middle of every picture.
-func testSaved(ctx context.Context, out io.Writer, weights string, files readers.FileOptions, size int) error {
+func testSaved(ctx context.Context, out io.Writer, weights string, read pictures, size int) error {
 	params, err := load(weights)
 	if err != nil {
 		return err
 	}
-	loader, err := testLoader(files, size)
+	loader, err := testLoader(read, size)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"archive/tar"
 	"context"
 	"encoding/xml"
 	"errors"
@@ -41,10 +42,35 @@ func flat(class string, i int) string { return fmt.Sprintf("%s_%d.JPEG", class, 
 
 func nested(class string, i int) string { return filepath.Join(class, fmt.Sprintf("%d.jpg", i)) }
 
+// archive packs a folder of class folders into a tar archive in a folder of its own.
+func archive(t *testing.T, dir string) string {
+	t.Helper()
+	to := t.TempDir()
+	f, err := os.Create(filepath.Join(to, "pictures.tar"))
+	require.NoError(t, err)
+	defer f.Close()
+	w := tar.NewWriter(f)
+	for label, class := range []string{"red", "blue"} {
+		files, err := filepath.Glob(filepath.Join(dir, class, "*"))
+		require.NoError(t, err)
+		for i, file := range files {
+			data, err := os.ReadFile(file)
+			require.NoError(t, err)
+			for ending, content := range map[string][]byte{"jpg": data, "cls": fmt.Append(nil, label)} {
+				require.NoError(t, w.WriteHeader(&tar.Header{Name: fmt.Sprintf("%s-%d.%s", class, i, ending), Size: int64(len(content)), Mode: 0o644}))
+				_, err := w.Write(content)
+				require.NoError(t, err)
+			}
+		}
+	}
+	require.NoError(t, w.Close())
+	return to
+}
+
 func TestRun(t *testing.T) {
-	for layout, name := range map[string]func(string, int) string{"flat": flat, "a folder per class": nested} {
+	for layout, dir := range map[string]string{"flat": folder(t, flat), "a folder per class": folder(t, nested), "tar": archive(t, folder(t, nested))} {
 		t.Run(layout, func(t *testing.T) {
-			o := options{data: folder(t, name), out: filepath.Join(t.TempDir(), "out"), epochs: 15, size: 16}
+			o := options{data: dir, out: filepath.Join(t.TempDir(), "out"), epochs: 15, size: 16}
 			var out strings.Builder
 			require.NoError(t, run(context.Background(), &out, o))
 			require.True(t, strings.HasPrefix(out.String(), "40 pictures of 2 classes\ntrained for 30 steps"), out.String())

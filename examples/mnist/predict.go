@@ -62,3 +62,14 @@ func drawing(pixels []uint8) string {
 	}
 	return string(text)
 }
+
+// largest returns the index of the largest of some numbers.
+func largest(v []float32) int {
+	best := 0
+	for i := range v {
+		if v[i] > v[best] {
+			best = i
+		}
+	}
+	return best
+}

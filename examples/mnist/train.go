@@ -136,40 +136,6 @@ func (t *trainer) trainEpoch(ctx context.Context, progress *iterator.Progress) e
 
 // testEpoch returns the accuracy on the test set in percent.
 func (t *trainer) testEpoch(ctx context.Context) (float64, error) {
-	right, seen := 0, 0
-	for b, err := range t.test.Epoch(ctx) {
-		if err != nil {
-			return 0, err
-		}
-		if err := t.testVM.RunAll(); err != nil {
-			return 0, err
-		}
-		right += hits(t.logits.Value().Data().([]float32), b)
-		seen += b.NumValid()
-		t.testVM.Reset()
-	}
-	return 100 * float64(right) / float64(seen), nil
-}
-
-// hits counts the valid rows that have their largest logit at their label.
-func hits(logits []float32, b *iterator.Batch) (n int) {
-	labels := b.Float32s("label")
-	for row, valid := range b.Mask() {
-		at := row * classes
-		if valid && labels[at+largest(logits[at:at+classes])] == 1 {
-			n++
-		}
-	}
-	return n
-}
-
-// largest returns the index of the largest of some numbers.
-func largest(v []float32) int {
-	best := 0
-	for i := range v {
-		if v[i] > v[best] {
-			best = i
-		}
-	}
-	return best
+	share, err := t.test.Accuracy(ctx, t.testVM, t.logits, "label")
+	return 100 * share, err
 }

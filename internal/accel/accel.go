@@ -12,6 +12,10 @@ type Memory interface {
 	HostMemory() memstats.Allocator // of the host, page-locked
 }
 
+// Near is a device that knows which CPUs have the shortest way to it; none where nobody
+// knows.
+type Near interface{ NearCPUs() ([]int, error) }
+
 // Queue is Context.Native of a stream of such a device. Its methods launch work
 // and return at once; memory is the device's where nothing else is said.
 type Queue interface {
@@ -60,11 +64,16 @@ type Taps struct {
 type Resize struct {
 	N          int // samples, at most 65,535
 	SrcH, SrcW int // at most 65,535 rows
-	H, W       int // likewise
+	Pitch      int // pixels from one row of the source to the next, all of them in memory, where N is 1 and the source is a region of a picture; 0 for SrcW
+	H, W       int // as SrcH, SrcW
 	C          int
 	SrcFloat32 bool // else uint8
 	Float32    bool // output, else uint8
 	Rows, Cols Taps // across a row, for W outputs; down a column, for H outputs
+
+	// Weights is memory of the device with First and Weight of Rows, then those of Cols. With
+	// it nothing is brought there and kept, and of Rows and Cols only N and Wide are read.
+	Weights []byte
 }
 
 // OneHot describes a batch of labels that become vectors of float32: On at the

@@ -78,3 +78,27 @@ func Format(cpus []int) string {
 	}
 	return b.String()
 }
+
+// ParseList reads a list of CPUs as Format and the kernel write it, as in "0-3,8"; an empty
+// list has none.
+func ParseList(list string) (cpus []int, err error) {
+	const most = 1 << 16 // no machine has as many
+	if list == "" {
+		return nil, nil
+	}
+	for part := range strings.SplitSeq(list, ",") {
+		low, high, isRange := strings.Cut(part, "-")
+		if !isRange {
+			high = low
+		}
+		from, errFrom := strconv.Atoi(low)
+		to, errTo := strconv.Atoi(high)
+		if errFrom != nil || errTo != nil || from < 0 || to < from || to >= most {
+			return nil, fmt.Errorf("%q is no list of CPUs", list)
+		}
+		for cpu := from; cpu <= to; cpu++ {
+			cpus = append(cpus, cpu)
+		}
+	}
+	return cpus, nil
+}

@@ -2,6 +2,7 @@ package affinity
 
 import (
 	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -34,6 +35,13 @@ func TestCheck(t *testing.T) {
 func TestFormat(t *testing.T) {
 	for want, cpus := range map[string][]int{"": nil, "4": {4}, "0-2": {2, 0, 1, 1}, "0,2-3,7": {7, 3, 2, 0}} {
 		require.Equal(t, want, Format(cpus))
+		got, err := ParseList(want)
+		require.NoError(t, err)
+		require.Equal(t, slices.Compact(slices.Sorted(slices.Values(cpus))), got)
+	}
+	for _, bad := range []string{",", "1,,2", "3-1", "-1", "1-", "x", "70000"} {
+		_, err := ParseList(bad)
+		require.ErrorContains(t, err, "is no list of CPUs", bad)
 	}
 }
 

@@ -24,7 +24,8 @@ const (
 	Complete    // Batch leaves: it is lent, or Err is there in its place
 )
 
-// Act is something that is to be done. The fields that its Kind names are set.
+// Act is something that is to be done. The fields that its Kind names are set, and Slot
+// with Sample and with Batch: where the batch is that they belong to.
 type Act struct {
 	Kind   Kind
 	Worker int

@@ -4,7 +4,7 @@ package budget
 // idle until now.
 func (m *Machine) Armed(seq int64, slot int) {
 	b := m.batch(seq)
-	b.seq, b.due, b.err = seq, 1, nil
+	b.seq, b.slot, b.due, b.err = seq, slot, 1, nil
 	for i := range b.rows {
 		b.rows[i] = row{holds: true}
 	}
@@ -48,7 +48,7 @@ func (m *Machine) complete() bool {
 	if b.seq != m.next || b.due > 0 {
 		return false
 	}
-	m.act(Act{Kind: Complete, Batch: b.seq, Err: b.err})
+	m.act(Act{Kind: Complete, Batch: b.seq, Slot: b.slot, Err: b.err})
 	if b.err == nil {
 		m.lent++
 	}
@@ -66,13 +66,13 @@ func (m *Machine) freeScratch(worker int) {
 // freeRow frees the memory of a row in flight.
 func (m *Machine) freeRow(sample int64) {
 	m.row(sample).holds = false
-	m.act(Act{Kind: FreeRow, Sample: sample})
+	m.act(Act{Kind: FreeRow, Sample: sample, Slot: m.slot(sample)})
 }
 
 // makeAgain has a sample made again.
 func (m *Machine) makeAgain(sample int64) {
 	m.again[sample] = true
-	m.act(Act{Kind: Again, Sample: sample})
+	m.act(Act{Kind: Again, Sample: sample, Slot: m.slot(sample)})
 }
 
 // freeIdle frees what nobody uses. It reports whether there may have been any.

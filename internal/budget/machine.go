@@ -65,6 +65,7 @@ func (c *claim) waits() bool { return c.stage >= entering }
 // batch is one in flight.
 type batch struct {
 	seq  int64 // its number, -1 where there is none
+	slot int   // where its memory is
 	due  int   // calls of RowsDone that are still to come
 	rows []row
 	err  error // what leaves in its place
@@ -179,7 +180,7 @@ func (m *Machine) End(worker int, good bool, scratch int64, holds bool) Kind {
 	m.changed = true
 	if end == GiveUp {
 		if m.cfg.Sequence {
-			m.act(Act{Kind: Keep, Worker: worker, Sample: sample})
+			m.act(Act{Kind: Keep, Worker: worker, Sample: sample, Slot: m.slot(sample)})
 		}
 		m.freeScratch(worker)
 		m.freeRow(sample)
@@ -195,6 +196,21 @@ func (m *Machine) End(worker int, good bool, scratch int64, holds bool) Kind {
 		m.fresh = -1
 	}
 	return end
+}
+
+// Drop says that the sample at which a worker is has come to nothing, for a reason that is no
+// concern of the budget: End makes it again.
+func (m *Machine) Drop(worker int) {
+	if c := &m.claims[worker]; c.end == 0 {
+		c.end = GiveUp
+	}
+}
+
+// Remake says that a sample of a batch in flight, which nobody has begun, will not be begun by
+// those who were to. It is made by somebody else, in front of all that is younger.
+func (m *Machine) Remake(sample int64) {
+	m.makeAgain(sample)
+	m.changed = true
 }
 
 // Park makes samples that wait give up, as soon as they do, or lets them wait again.
@@ -220,5 +236,8 @@ func (m *Machine) row(sample int64) *row {
 	n := int64(m.cfg.Rows)
 	return &m.batch(sample / n).rows[sample%n]
 }
+
+// slot returns where the batch of a sample in flight is.
+func (m *Machine) slot(sample int64) int { return m.batch(sample / int64(m.cfg.Rows)).slot }
 
 func (m *Machine) batch(seq int64) *batch { return &m.batches[seq%int64(len(m.batches))] }

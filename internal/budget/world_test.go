@@ -292,6 +292,7 @@ func (w *world) carry() {
 
 func (w *world) do(a Act) {
 	k := &w.workers[a.Worker]
+	w.placed(a)
 	switch a.Kind {
 	case Go:
 		w.granted(a.Worker)
@@ -335,6 +336,21 @@ func (w *world) do(a Act) {
 		w.m.Remade(a.Sample, w.pending[b] == 1)
 	case Complete:
 		w.completed(a)
+	}
+}
+
+// placed checks that an act names the slot of the batch that it is about.
+func (w *world) placed(a Act) {
+	batch := a.Batch
+	switch a.Kind {
+	case Keep, FreeRow, Again:
+		batch = a.Sample / int64(w.cfg.Rows)
+	case Complete:
+	default:
+		return
+	}
+	if s := w.slots[a.Slot]; s.seq != batch {
+		panic(fmt.Sprintf("slot %d has batch %d; the machine says it has %d", a.Slot, s.seq, batch))
 	}
 }
 

@@ -9,12 +9,13 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/planktonml/plankton/internal/guardpage"
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 // A place yields memory at one end of area i; each test uses as many as it needs.
 type place func(i, n int) []byte
 
-func (p place) floats(i, n int) []float32 { return view[float32](p(i, 4*n)) }
+func (p place) floats(i, n int) []float32 { return datum.View[float32](p(i, 4*n)) }
 
 // atGuards runs f with memory at the beginning and at the end of areas between guard pages.
 func atGuards(t *testing.T, f func(mem place)) {
@@ -31,6 +32,10 @@ func atGuards(t *testing.T, f func(mem place)) {
 // width has another alignment.
 func TestKernelsStayInBounds(t *testing.T) {
 	var norm norms
+	var twist byteTwist
+	m := TwistColor(30, 1.2, 0.9, 1.1, 128)
+	twist.set(&m)
+	require.True(t, twist.narrow)
 	atGuards(t, func(mem place) {
 		for n := 1; n <= 70; n++ {
 			a, b, c := mem.floats(0, n), mem.floats(1, n), mem.floats(2, n)
@@ -44,6 +49,12 @@ func TestKernelsStayInBounds(t *testing.T) {
 			toRGB(a, b, c)
 			rgb := [3][]float32{mem.floats(3, n), mem.floats(4, n), mem.floats(5, n)}
 			toRGBAffine(rgb, a, b, c, &norm, canStream(rgb[0], n))
+			twistRows(rgb, [3][]float32{a, b, c}, &twist, &norm, canStream(rgb[0], n))
+			twistBytes(mem(3, 3*n), mem(4, 3*n), &twist)
+			for _, mirror := range []bool{false, true} {
+				normalize3(rgb, mem(0, 3*n), &norm, mirror)
+			}
+			reverse(a)
 			touch(mem(0, n))
 			for taps := 1; taps <= 7; taps++ {
 				rows, weights, dst := mem.floats(0, (taps-1)*n+n), mem.floats(1, taps), mem.floats(2, n)
@@ -66,9 +77,10 @@ func TestHorizontalKernelsStayInBounds(t *testing.T) {
 	})
 }
 
-// TestPicturesStayInBounds resizes pictures that are no larger than they say.
+// TestPicturesStayInBounds resizes and normalises pictures that are no larger than they say.
 func TestPicturesStayInBounds(t *testing.T) {
 	var r Resampler
+	var n CropMirrorNormalizer
 	atGuards(t, func(mem place) {
 		rapid.Check(t, func(t *rapid.T) {
 			h, w := rapid.IntRange(1, 40).Draw(t, "h"), rapid.IntRange(1, 60).Draw(t, "w")
@@ -84,8 +96,10 @@ func TestPicturesStayInBounds(t *testing.T) {
 			planar.Y, planar.Cb, planar.Cr = mem(0, h*w), mem(1, ch*cw), mem(2, ch*cw)
 			dst := make([]byte, 4*p.Y.Out*p.X.Out*3)
 			require.NoError(t, r.ResizeYCbCr(dst, planar, p, &out))
-			rgb := &Image{Pix: mem(3, h*w*3), Type: Uint8, H: h, W: w, C: 3}
+			rgb := &Image{Pix: mem(3, h*w*3), Type: datum.Uint8, H: h, W: w, C: 3}
 			require.NoError(t, r.ResizeBytes(dst, rgb, p, &out))
+			s := drawWindow(t, rgb)
+			require.NoError(t, n.Apply(mem(4, 4*s.H*s.W*s.DstC), datum.Float32, rgb, &s))
 		})
 	})
 }

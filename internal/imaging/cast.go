@@ -3,7 +3,14 @@ package imaging
 import (
 	"math"
 	"unsafe"
+
+	"github.com/planktonml/plankton/pipeline/datum"
 )
+
+// number is every type of elements that Go can compute with.
+type number interface {
+	uint8 | int8 | uint16 | int16 | uint32 | int32 | uint64 | int64 | float32 | float64
+}
 
 // Cast converts the elements of src, of type from, to type to and writes them to dst, which holds as many elements
 // and must not overlap src.
@@ -12,8 +19,8 @@ import (
 // floating-point values are rounded to the nearest integer, ties away from zero. NaN becomes 0 for the
 // unsigned types up to 32 bits and the signed types up to 16 bits, and otherwise what the x86 conversion instructions
 // give: the lowest int32 or int64, or 1<<63. To Bool, everything that does not round to zero is true, NaN too.
-func Cast(dst []byte, to DType, src []byte, from DType) error {
-	if !to.valid() || !from.valid() {
+func Cast(dst []byte, to datum.DType, src []byte, from datum.DType) error {
+	if to.Size() == 0 || from.Size() == 0 {
 		return badArgument("cast", "no conversion from %v to %v", from, to)
 	}
 	if len(dst)/to.Size() != len(src)/from.Size() {
@@ -25,39 +32,39 @@ func Cast(dst []byte, to DType, src []byte, from DType) error {
 }
 
 // convert is Cast without the checks.
-func convert(dst []byte, to DType, src []byte, from DType) {
+func convert(dst []byte, to datum.DType, src []byte, from datum.DType) {
 	if to == from {
 		copy(dst, src)
 		return
 	}
 	switch from {
-	case Bool, Uint8:
+	case datum.Bool, datum.Uint8:
 		castFrom(dst, to, src)
-	case Int8:
-		castFrom(dst, to, view[int8](src))
-	case Uint16:
-		castFrom(dst, to, view[uint16](src))
-	case Int16:
-		castFrom(dst, to, view[int16](src))
-	case Uint32:
-		castFrom(dst, to, view[uint32](src))
-	case Int32:
-		castFrom(dst, to, view[int32](src))
-	case Uint64:
-		castFrom(dst, to, view[uint64](src))
-	case Int64:
-		castFrom(dst, to, view[int64](src))
-	case Float16:
-		castHalves(dst, to, view[uint16](src))
-	case Float32:
-		castFrom(dst, to, view[float32](src))
-	case Float64:
-		castFrom(dst, to, view[float64](src))
+	case datum.Int8:
+		castFrom(dst, to, datum.View[int8](src))
+	case datum.Uint16:
+		castFrom(dst, to, datum.View[uint16](src))
+	case datum.Int16:
+		castFrom(dst, to, datum.View[int16](src))
+	case datum.Uint32:
+		castFrom(dst, to, datum.View[uint32](src))
+	case datum.Int32:
+		castFrom(dst, to, datum.View[int32](src))
+	case datum.Uint64:
+		castFrom(dst, to, datum.View[uint64](src))
+	case datum.Int64:
+		castFrom(dst, to, datum.View[int64](src))
+	case datum.Float16:
+		castHalves(dst, to, datum.View[uint16](src))
+	case datum.Float32:
+		castFrom(dst, to, datum.View[float32](src))
+	case datum.Float64:
+		castFrom(dst, to, datum.View[float64](src))
 	}
 }
 
 // castHalves converts through float32, which holds every binary16 value, in pieces that stay on the stack.
-func castHalves(dst []byte, to DType, src []uint16) {
+func castHalves(dst []byte, to datum.DType, src []uint16) {
 	var buf [256]float32
 	for len(src) > 0 {
 		n := min(len(src), len(buf))
@@ -70,40 +77,40 @@ func castHalves(dst []byte, to DType, src []uint16) {
 }
 
 // castFrom converts all of src to the front of dst.
-func castFrom[S number](dst []byte, to DType, src []S) {
+func castFrom[S number](dst []byte, to datum.DType, src []S) {
 	switch to {
-	case Bool:
+	case datum.Bool:
 		for i, v := range src {
 			dst[i] = toBool(v)
 		}
-	case Uint8:
+	case datum.Uint8:
 		saturate(dst, src)
-	case Int8:
-		saturate(view[int8](dst), src)
-	case Uint16:
-		saturate(view[uint16](dst), src)
-	case Int16:
-		saturate(view[int16](dst), src)
-	case Uint32:
-		saturate(view[uint32](dst), src)
-	case Int32:
-		saturate(view[int32](dst), src)
-	case Uint64:
-		saturate(view[uint64](dst), src)
-	case Int64:
-		saturate(view[int64](dst), src)
-	case Float16:
-		d := view[uint16](dst)
+	case datum.Int8:
+		saturate(datum.View[int8](dst), src)
+	case datum.Uint16:
+		saturate(datum.View[uint16](dst), src)
+	case datum.Int16:
+		saturate(datum.View[int16](dst), src)
+	case datum.Uint32:
+		saturate(datum.View[uint32](dst), src)
+	case datum.Int32:
+		saturate(datum.View[int32](dst), src)
+	case datum.Uint64:
+		saturate(datum.View[uint64](dst), src)
+	case datum.Int64:
+		saturate(datum.View[int64](dst), src)
+	case datum.Float16:
+		d := datum.View[uint16](dst)
 		for i, v := range src {
 			d[i] = toFloat16(float32(v))
 		}
-	case Float32:
-		d := view[float32](dst)
+	case datum.Float32:
+		d := datum.View[float32](dst)
 		for i, v := range src {
 			d[i] = float32(v)
 		}
-	case Float64:
-		d := view[float64](dst)
+	case datum.Float64:
+		d := datum.View[float64](dst)
 		for i, v := range src {
 			d[i] = float64(v)
 		}

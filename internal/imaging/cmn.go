@@ -1,6 +1,8 @@
 package imaging
 
-import "slices"
+import (
+	"github.com/planktonml/plankton/pipeline/datum"
+)
 
 // CMNSpec holds the arguments of [CropMirrorNormalizer.Apply]: what is cut out of a picture and how its values become
 // (value - Mean)/Std · Scale + Shift.
@@ -18,7 +20,7 @@ type CMNSpec struct {
 	DstC int
 }
 
-func (s *CMNSpec) check(dst []byte, to DType, src *Image) error {
+func (s *CMNSpec) check(dst []byte, to datum.DType, src *Image) error {
 	const op = "crop_mirror_normalize"
 	if err := src.check(op); err != nil {
 		return err
@@ -26,7 +28,7 @@ func (s *CMNSpec) check(dst []byte, to DType, src *Image) error {
 	if src.Stride != 0 && s.SrcCHW {
 		return badArgument(op, "rows %d bytes apart, planes must be dense", src.Stride)
 	}
-	if !to.valid() || s.H < 1 || s.W < 1 || s.DstC < src.C || len(dst) != s.H*s.W*s.DstC*to.Size() {
+	if to.Size() == 0 || s.H < 1 || s.W < 1 || s.DstC < src.C || len(dst) != s.H*s.W*s.DstC*to.Size() {
 		return badArgument(op, "%d bytes of %v for an output of %d×%d×%d from %d channels", len(dst), to, s.H, s.W, s.DstC, src.C)
 	}
 	for _, v := range [][]float32{s.Mean, s.Std, s.Fill} {
@@ -48,8 +50,8 @@ func (s *CMNSpec) affine(c int) (scale, bias float32) {
 
 // inOnePiece reports whether rows of grey bytes become rows of float32 as they
 // follow each other.
-func (s *CMNSpec) inOnePiece(to DType, src *Image) bool {
-	return to == Float32 && src.Type == Uint8 && src.C == 1 && s.DstC == 1 && !s.Mirror &&
+func (s *CMNSpec) inOnePiece(to datum.DType, src *Image) bool {
+	return to == datum.Float32 && src.Type == datum.Uint8 && src.C == 1 && s.DstC == 1 && !s.Mirror &&
 		src.stride() == s.W && src.W == s.W && s.X == 0 && s.Y >= 0 && s.Y+s.H <= src.H
 }
 
@@ -67,28 +69,42 @@ func pick(v []float32, c int, none float32) float32 {
 // CropMirrorNormalizer crops, mirrors and normalises pictures in one pass. It holds rows between calls; each goroutine
 // needs its own. The zero value is ready.
 type CropMirrorNormalizer struct {
-	bytes  []byte    // a source row of bytes, a plane per channel
+	// Color maps the colours first, for bytes of three channels, pixel by pixel; nil leaves them as they are.
+	Color *ColorMatrix
+
+	bytes  []byte // a source row of bytes, a plane per channel
+	mapped []byte // a source row of bytes whose colours were mapped
+	twist  byteTwist
 	pixels []float32 // a row with its channels interleaved
 	floats []float32 // a source row of other types, a plane per channel
 	out    []float32 // an output row, a plane per channel
+	norms  norms
 }
 
 // Apply writes the region of src that s describes to dst, a dense array of s.H×s.W×s.DstC elements of type to, in the
 // order that s asks for; dst and src must not overlap. Values saturate where to is an integer type. With s.SrcCHW, the
 // bytes of src are C dense planes of H×W elements.
-func (n *CropMirrorNormalizer) Apply(dst []byte, to DType, src *Image, s *CMNSpec) error {
+func (n *CropMirrorNormalizer) Apply(dst []byte, to datum.DType, src *Image, s *CMNSpec) error {
 	if err := s.check(dst, to, src); err != nil {
 		return err
 	}
+	if n.Color != nil {
+		if src.Type != datum.Uint8 || src.C != 3 || s.SrcCHW {
+			return badArgument("crop_mirror_normalize", "a matrix of colours for %d channels of %v; pixels of 3 channels of uint8 are wanted", src.C, src.Type)
+		}
+		n.twist.set(n.Color)
+	}
 	if s.inOnePiece(to, src) {
 		scale, bias := s.affine(0)
-		affineBytes(view[float32](dst), src.Pix[s.Y*s.W:][:s.H*s.W], scale, bias)
+		affineBytes(datum.View[float32](dst), src.Pix[s.Y*s.W:][:s.H*s.W], scale, bias)
 		return nil
 	}
-	// Columns of the output that the picture covers.
-	left := min(max(-s.X, 0), s.W)
-	right := max(min(src.W-s.X, s.W), left)
-	direct := to == Float32 && s.DstCHW
+	if to == datum.Float32 && s.DstCHW && src.Type == datum.Uint8 && src.C == 3 && !s.SrcCHW {
+		n.toPlanes(datum.View[float32](dst), src, s)
+		return nil
+	}
+	left, right := s.covered(src)
+	direct := to == datum.Float32 && s.DstCHW
 	n.out = grow(n.out, s.DstC*s.W)
 	for y := range s.H {
 		sy := s.Y + y
@@ -99,7 +115,7 @@ func (n *CropMirrorNormalizer) Apply(dst []byte, to DType, src *Image, s *CMNSpe
 		for c := range s.DstC {
 			row := n.out[c*s.W:][:s.W]
 			if direct {
-				row = view[float32](dst)[(c*s.H+y)*s.W:][:s.W]
+				row = datum.View[float32](dst)[(c*s.H+y)*s.W:][:s.W]
 			}
 			switch {
 			case c >= src.C || !inside:
@@ -110,7 +126,7 @@ func (n *CropMirrorNormalizer) Apply(dst []byte, to DType, src *Image, s *CMNSpe
 				n.normalize(row[left:right], src.Type, c, s)
 			}
 			if s.Mirror {
-				slices.Reverse(row)
+				reverse(row)
 			}
 		}
 		if !direct {
@@ -120,11 +136,50 @@ func (n *CropMirrorNormalizer) Apply(dst []byte, to DType, src *Image, s *CMNSpe
 	return nil
 }
 
+// covered returns the columns of the output, before it is mirrored, that the picture covers.
+func (s *CMNSpec) covered(src *Image) (left, right int) {
+	left = min(max(-s.X, 0), s.W)
+	return left, max(min(src.W-s.X, s.W), left)
+}
+
+// toPlanes is Apply for pixels of three bytes that become planes of float32, in one pass.
+func (n *CropMirrorNormalizer) toPlanes(dst []float32, src *Image, s *CMNSpec) {
+	for c := range n.norms {
+		scale, bias := s.affine(c)
+		n.norms.setChannel(c, scale, bias)
+	}
+	left, right := s.covered(src)
+	for y := range s.H {
+		sy := s.Y + y
+		from, to := left, right
+		if s.Mirror {
+			from, to = s.W-right, s.W-left
+		}
+		if sy < 0 || sy >= src.H {
+			from, to = 0, 0
+		}
+		var rgb [3][]float32
+		for c := range s.DstC {
+			row := dst[(c*s.H+y)*s.W:][:s.W]
+			if c >= 3 {
+				fill(row, pick(s.Fill, c, 0))
+				continue
+			}
+			fill(row[:from], pick(s.Fill, c, 0))
+			fill(row[to:], pick(s.Fill, c, 0))
+			rgb[c] = row[from:to]
+		}
+		if from < to {
+			normalize3(rgb, n.colours(src.row(sy)[3*(s.X+left):][:3*(right-left)]), &n.norms, s.Mirror)
+		}
+	}
+}
+
 // load takes w pixels of row y of src, from column x on, apart into planes: of bytes where they are bytes,
 // otherwise of float32.
 func (n *CropMirrorNormalizer) load(src *Image, planar bool, y, x, w int) {
 	size := src.Type.Size()
-	if src.Type == Uint8 {
+	if src.Type == datum.Uint8 {
 		n.bytes = grow(n.bytes, src.C*w)
 	} else {
 		n.floats = grow(n.floats, src.C*w)
@@ -132,30 +187,40 @@ func (n *CropMirrorNormalizer) load(src *Image, planar bool, y, x, w int) {
 	if planar {
 		for c := range src.C {
 			row := src.Pix[((c*src.H+y)*src.W+x)*size:][:w*size]
-			if src.Type == Uint8 {
+			if src.Type == datum.Uint8 {
 				copy(n.bytes[c*w:], row)
 			} else {
-				convert(bytesOf(n.floats[c*w:][:w]), Float32, row, src.Type)
+				convert(datum.BytesOf(n.floats[c*w:][:w]), datum.Float32, row, src.Type)
 			}
 		}
 		return
 	}
 	row := src.row(y)[x*src.C*size:][:w*src.C*size]
-	if src.Type == Uint8 {
-		splitBytes(n.bytes, w, row, src.C)
+	if src.Type == datum.Uint8 {
+		splitBytes(n.bytes, w, n.colours(row), src.C)
 		return
 	}
 	n.pixels = grow(n.pixels, w*src.C)
-	convert(bytesOf(n.pixels), Float32, row, src.Type)
+	convert(datum.BytesOf(n.pixels), datum.Float32, row, src.Type)
 	for i, v := range n.pixels {
 		n.floats[i%src.C*w+i/src.C] = v
 	}
 }
 
+// colours returns pixels of a row as Color maps them.
+func (n *CropMirrorNormalizer) colours(row []byte) []byte {
+	if n.Color == nil {
+		return row
+	}
+	n.mapped = grow(n.mapped, len(row))
+	twistBytes(n.mapped, row, &n.twist)
+	return n.mapped
+}
+
 // normalize writes channel c of the row at hand.
-func (n *CropMirrorNormalizer) normalize(row []float32, from DType, c int, s *CMNSpec) {
+func (n *CropMirrorNormalizer) normalize(row []float32, from datum.DType, c int, s *CMNSpec) {
 	scale, bias := s.affine(c)
-	if from == Uint8 {
+	if from == datum.Uint8 {
 		affineBytes(row, n.bytes[c*len(row):][:len(row)], scale, bias)
 	} else {
 		affine(row, n.floats[c*len(row):][:len(row)], scale, bias)
@@ -163,7 +228,7 @@ func (n *CropMirrorNormalizer) normalize(row []float32, from DType, c int, s *CM
 }
 
 // store converts the output row at hand and writes it as row y of dst.
-func (n *CropMirrorNormalizer) store(dst []byte, to DType, s *CMNSpec, y int) {
+func (n *CropMirrorNormalizer) store(dst []byte, to datum.DType, s *CMNSpec, y int) {
 	size := to.Size()
 	if s.DstCHW {
 		for c := range s.DstC {
@@ -172,8 +237,8 @@ func (n *CropMirrorNormalizer) store(dst []byte, to DType, s *CMNSpec, y int) {
 		return
 	}
 	row := dst[y*s.W*s.DstC*size:][:s.W*s.DstC*size]
-	if to == Float32 {
-		interleave(view[float32](row), n.out, s.W, s.W, s.DstC)
+	if to == datum.Float32 {
+		interleave(datum.View[float32](row), n.out, s.W, s.W, s.DstC)
 		return
 	}
 	n.pixels = grow(n.pixels, s.W*s.DstC)

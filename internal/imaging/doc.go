@@ -1,8 +1,9 @@
 // Package imaging holds the arithmetic of pictures and small arrays: resampling, crops, flips, normalisation,
-// casts and one-hot rows. It does no I/O, starts no goroutine and knows nothing of pipelines.
+// casts and one-hot rows. It does no I/O, starts no goroutine and knows nothing of pipelines; of their vocabulary it
+// takes the types of elements.
 //
 // Two families of functions live here. The array operators ([Slice], [Flip], [Transpose], [Cast], [OneHot],
-// [Normalizer.Apply], [CropMirrorNormalizer.Apply], [Resampler.Resize]) take untyped bytes with a [DType] and follow the
+// [Normalizer.Apply], [CropMirrorNormalizer.Apply], [Resampler.Resize]) take untyped bytes with a [datum.DType] and follow the
 // conventions of the NVIDIA DALI operators of the same names: integer results agree within 1, floating-point results
 // within 1e-4. The fused training path ([Resampler.ResizeYCbCr], [Resampler.ResizeBytes]) goes from decoded planes or
 // interleaved bytes to the finished row of a batch and touches the destination once.

@@ -1,11 +1,17 @@
 package imaging
 
+import "github.com/planktonml/plankton/pipeline/datum"
+
 // Output describes the row of a batch that the fused functions write: dense, Type Uint8 or Float32, three channels
 // or one.
 type Output struct {
-	Type     DType // Float32: value·Scale[c] + Bias[c]; Uint8: the value, rounded
-	CHW      bool  // one plane per channel; otherwise pixel by pixel (HWC)
-	Channels int   // 3 or 1; a grey picture fills three channels alike, a colour picture yields its luma as one
+	Type     datum.DType // Float32: value·Scale[c] + Bias[c]; Uint8: the value, rounded
+	CHW      bool        // one plane per channel; otherwise pixel by pixel (HWC)
+	Channels int         // 3 or 1; a grey picture fills three channels alike, a colour picture yields its luma as one
+
+	// Color maps the colours of pixels that are rounded to levels, to levels, as Apply does for bytes; nil leaves them
+	// as they are. It is for three channels.
+	Color *ColorMatrix
 
 	Scale, Bias [3]float32 // per channel, for Float32
 	Round       bool       // round values to integers before scaling, as a resize to bytes would have done
@@ -21,8 +27,11 @@ func (o *Output) NormalizeBy(mean, std [3]float32, scale, shift float32) {
 }
 
 func (o *Output) check(op string, dst []byte, p *Plan) error {
-	if o.Type != Uint8 && o.Type != Float32 || o.Channels != 1 && o.Channels != 3 {
+	if o.Type != datum.Uint8 && o.Type != datum.Float32 || o.Channels != 1 && o.Channels != 3 {
 		return badArgument(op, "%d channels of %v, the output must be 1 or 3 channels of uint8 or float32", o.Channels, o.Type)
+	}
+	if o.Color != nil && o.Channels != 3 {
+		return badArgument(op, "a matrix of colours for %d channels, 3 are wanted", o.Channels)
 	}
 	if n := p.Y.Out * p.X.Out * o.Channels * o.Type.Size(); len(dst) != n {
 		return badArgument(op, "%d bytes for the output, %d×%d×%d elements of %v need %d", len(dst), p.Y.Out, p.X.Out, o.Channels, o.Type, n)
@@ -36,7 +45,7 @@ const streamBytes = 256 << 10
 
 // stream reports whether rows of w values are written to dst past the caches.
 func (o *Output) stream(dst []byte, w int) bool {
-	return o.Type == Float32 && o.CHW && len(dst) >= streamBytes && canStream(view[float32](dst), w)
+	return o.Type == datum.Float32 && o.CHW && len(dst) >= streamBytes && canStream(datum.View[float32](dst), w)
 }
 
 // ResizeBytes resamples a picture of bytes with one or three channels as p says and writes it to dst as out says. The
@@ -48,12 +57,12 @@ func (r *Resampler) ResizeBytes(dst []byte, src *Image, p Plan, out *Output) err
 	if err := out.check("resize", dst, &p); err != nil {
 		return err
 	}
-	if src.Type != Uint8 || src.C != 1 && src.C != out.Channels {
+	if src.Type != datum.Uint8 || src.C != 1 && src.C != out.Channels {
 		return badArgument("resize", "a source of %d channels of %v does not go with an output of %d channels; 1 or as many channels of uint8 are wanted",
 			src.C, src.Type, out.Channels)
 	}
 	r.prepare(p, src.C)
-	r.stream = out.stream(dst, p.X.Out)
+	r.finish(out, dst, &p)
 	for i := range p.Y.Out {
 		y := inSourceOrder(&p.Y, i)
 		r.load(src, y)
@@ -92,8 +101,7 @@ func (r *Resampler) ResizeYCbCr(dst []byte, src *YCbCr, p Plan, out *Output) err
 	} else {
 		r.prepare(p, 1)
 	}
-	r.norms.set(out.Scale, out.Bias)
-	r.stream = out.stream(dst, p.X.Out)
+	r.finish(out, dst, &p)
 	for i := range p.Y.Out {
 		y := inSourceOrder(&p.Y, i)
 		r.bands[0].loadPlane(src.Y, src.YStride, src.W, y)
@@ -107,6 +115,20 @@ func (r *Resampler) ResizeYCbCr(dst []byte, src *YCbCr, p Plan, out *Output) err
 	}
 	r.publish()
 	return nil
+}
+
+// finish prepares what becomes of the rows of a picture.
+func (r *Resampler) finish(out *Output, dst []byte, p *Plan) {
+	r.stream, r.twisting = out.stream(dst, p.X.Out), out.Color != nil
+	r.norms.set(out.Scale, out.Bias)
+	if !r.twisting {
+		return
+	}
+	r.twist.set(out.Color)
+	if out.Type == datum.Uint8 || !out.CHW { // rows of levels come first
+		r.norms.set([3]float32{1, 1, 1}, [3]float32{})
+		r.levels = grow(r.levels, 3*p.X.Out)
+	}
 }
 
 // publish makes the finished output visible to whoever gets it.
@@ -136,7 +158,7 @@ func subsampled(a Axis, sub, n int) Axis {
 
 // emit sums the rings and writes the result as row y of dst.
 func (r *Resampler) emit(dst []byte, y int, p *Plan, out *Output) {
-	if out.Type == Uint8 || !out.CHW {
+	if out.Type == datum.Uint8 || !out.CHW || r.twisting {
 		for i := range r.bands {
 			r.bands[i].combine()
 		}
@@ -160,7 +182,7 @@ func (r *Resampler) emitYCbCr(dst []byte, y int, p *Plan, out *Output) {
 		r.bands[i].combine()
 	}
 	luma, cb, cr := r.bands[0].out, r.bands[1].out, r.bands[2].out
-	if out.Type == Uint8 || !out.CHW || out.Round {
+	if out.Type == datum.Uint8 || !out.CHW || out.Round || r.twisting {
 		toRGB(luma, cb, cr)
 		r.emitRow(dst, y, p, out)
 		return
@@ -174,13 +196,16 @@ func (r *Resampler) emitYCbCr(dst []byte, y int, p *Plan, out *Output) {
 
 // channelRow returns row y of channel c of a float32 output in planes.
 func channelRow(dst []byte, y, c int, p *Plan) []float32 {
-	return view[float32](dst)[(c*p.Y.Out+y)*p.X.Out:][:p.X.Out]
+	return datum.View[float32](dst)[(c*p.Y.Out+y)*p.X.Out:][:p.X.Out]
 }
 
 // emitRow writes the output row at hand as row y of dst.
 func (r *Resampler) emitRow(dst []byte, y int, p *Plan, out *Output) {
 	w, c := p.X.Out, out.Channels
-	if out.Type == Uint8 {
+	if r.twisting && r.emitTwisted(dst, y, p, out) {
+		return
+	}
+	if out.Type == datum.Uint8 {
 		if !out.CHW {
 			r.storeBytes(dst[y*w*c:][:w*c], w, c)
 			return
@@ -190,7 +215,7 @@ func (r *Resampler) emitRow(dst []byte, y int, p *Plan, out *Output) {
 		}
 		return
 	}
-	if out.Round {
+	if out.Round && !r.twisting {
 		for i := range r.bands {
 			quantise(r.bands[i].out)
 		}
@@ -205,5 +230,23 @@ func (r *Resampler) emitRow(dst []byte, y int, p *Plan, out *Output) {
 	for i := range c {
 		affine(r.floats[i*w:][:w], r.channel(i), out.Scale[i], out.Bias[i])
 	}
-	interleave(view[float32](dst)[y*w*c:][:w*c], r.floats, w, w, c)
+	interleave(datum.View[float32](dst)[y*w*c:][:w*c], r.floats, w, w, c)
+}
+
+// emitTwisted maps the colours of the row at hand. Rows of float32 in planes are then done, which it reports; of others
+// there are levels, which channel returns.
+func (r *Resampler) emitTwisted(dst []byte, y int, p *Plan, out *Output) (done bool) {
+	w := p.X.Out
+	done = out.Type == datum.Float32 && out.CHW
+	var rows, to [3][]float32
+	for c := range rows {
+		rows[c] = r.bands[min(c, len(r.bands)-1)].out[:w]
+		if done {
+			to[c] = channelRow(dst, y, c, p)
+		} else {
+			to[c] = r.levels[c*w:][:w]
+		}
+	}
+	twistRows(to, rows, &r.twist, &r.norms, r.stream)
+	return done
 }

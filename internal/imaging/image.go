@@ -1,9 +1,11 @@
 package imaging
 
+import "github.com/planktonml/plankton/pipeline/datum"
+
 // Image is an array of h×w pixels of C interleaved channels (H×W×C). The bytes belong to the caller.
 type Image struct {
 	Pix     []byte
-	Type    DType
+	Type    datum.DType
 	H, W, C int
 	Stride  int // bytes from one row to the next; 0 means W·C elements, no gap
 }
@@ -24,7 +26,7 @@ func (m *Image) row(y int) []byte {
 
 // check reports an image whose bytes do not hold its shape.
 func (m *Image) check(op string) error {
-	if !m.Type.valid() || min(m.H, m.W, m.C) < 1 || max(m.H, m.W, m.C) > maxExtent {
+	if m.Type.Size() == 0 || min(m.H, m.W, m.C) < 1 || max(m.H, m.W, m.C) > maxExtent {
 		return badArgument(op, "%d×%d×%d elements of %v are no picture", m.H, m.W, m.C, m.Type)
 	}
 	n := m.W * m.C * m.Type.Size()

@@ -100,9 +100,13 @@ type norms [3][2][8]float32
 
 func (n *norms) set(scale, bias [3]float32) {
 	for c := range n {
-		for i := range n[c][0] {
-			n[c][0][i], n[c][1][i] = scale[c], bias[c]
-		}
+		n.setChannel(c, scale[c], bias[c])
+	}
+}
+
+func (n *norms) setChannel(c int, scale, bias float32) {
+	for i := range n[c][0] {
+		n[c][0][i], n[c][1][i] = scale, bias
 	}
 }
 
@@ -144,6 +148,22 @@ func affineBytesGo(dst []float32, src []byte, scale, bias float32) {
 	src = src[:len(dst)]
 	for i := range dst {
 		dst[i] = float32(float32(src[i])*scale) + bias
+	}
+}
+
+// normalize3Go takes pixels of three bytes apart, the last one first where it mirrors, and stores value·scale + bias of
+// each channel.
+func normalize3Go(rgb [3][]float32, src []byte, norm *norms, mirror bool) {
+	for c, row := range rgb {
+		scale, bias := norm[c][0][0], norm[c][1][0]
+		at, step := c, 3
+		if mirror {
+			at, step = 3*(len(row)-1)+c, -3
+		}
+		for i := range row {
+			row[i] = float32(float32(src[at])*scale) + bias
+			at += step
+		}
 	}
 }
 

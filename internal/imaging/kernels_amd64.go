@@ -4,6 +4,7 @@ package imaging
 
 import (
 	"math"
+	"slices"
 	"unsafe"
 
 	"golang.org/x/sys/cpu"
@@ -121,6 +122,36 @@ func toRGBAffine(rgb [3][]float32, y, cb, cr []float32, norm *norms, stream bool
 	toRGBAffineGo(rgb, y[n:end], cb[n:end], cr[n:end], norm)
 }
 
+func twistBytes(dst, src []byte, t *byteTwist) {
+	n := 0
+	if t.narrow { // the kernel reads and writes two pixels more
+		n = whole(max(0, len(src)/3-2), 8)
+	}
+	if n > 0 {
+		twistBytesAVX2(&dst[:3*n+6][0], &src[:3*n+6][0], n, &t.table[0][0])
+	}
+	twistBytesGo(dst[3*n:], src[3*n:], t)
+}
+
+func twistRows(dst, src [3][]float32, t *byteTwist, norm *norms, stream bool) {
+	n := 0
+	if t.narrow {
+		n = whole(len(dst[0]), 8)
+	}
+	if n > 0 {
+		kernel := twistRowsAVX2
+		if stream {
+			kernel = twistRowsStreamAVX2
+		}
+		kernel(&dst[0][0], &dst[1][:n][0], &dst[2][:n][0], &src[0][:n][0], &src[1][:n][0], &src[2][:n][0], n, &t.table[0][0], &norm[0][0][0])
+	}
+	end := len(dst[0])
+	for c := range dst {
+		dst[c], src[c] = dst[c][n:end], src[c][n:end]
+	}
+	twistRowsGo(dst, src, t, norm)
+}
+
 // canStream reports whether rows of w values, the first of them at dst, can be written past the caches.
 func canStream(dst []float32, w int) bool {
 	return useAVX2 && w%8 == 0 && uintptr(unsafe.Pointer(unsafe.SliceData(dst)))%32 == 0
@@ -171,6 +202,35 @@ func affineBytes(dst []float32, src []byte, scale, bias float32) {
 		affineBytesAVX2(&dst[0], &src[:n][0], n, scale, bias)
 	}
 	affineBytesGo(dst[n:], src[n:], scale, bias)
+}
+
+func normalize3(rgb [3][]float32, src []byte, norm *norms, mirror bool) {
+	w := len(rgb[0])
+	n := whole(w, 16)
+	if n > 0 {
+		kernel, first := normalize3AVX2, &src[:3*n][0]
+		if mirror {
+			kernel, first = normalize3MirrorAVX2, &src[3*(w-16) : 3*w][0]
+		}
+		kernel(&rgb[0][0], &rgb[1][:n][0], &rgb[2][:n][0], first, n, &norm[0][0][0])
+	}
+	for c := range rgb {
+		rgb[c] = rgb[c][n:w]
+	}
+	if mirror {
+		src = src[:3*(w-n)]
+	} else {
+		src = src[3*n : 3*w]
+	}
+	normalize3Go(rgb, src, norm, mirror)
+}
+
+func reverse(row []float32) {
+	n := whole(len(row)/2, 8)
+	if n > 0 {
+		reverseAVX2(&row[0], &row[len(row)-8], n)
+	}
+	slices.Reverse(row[n : len(row)-n])
 }
 
 func split3(a, b, c, src []byte) {

@@ -968,6 +968,365 @@ pixels_done:
 	VZEROUPPER
 	RET
 
+// func twistBytesAVX2(dst *byte, src *byte, n int, table *int32)
+// Requires: AVX, AVX2
+TEXT ·twistBytesAVX2(SB), NOSPLIT, $0-32
+	MOVQ     dst+0(FP), AX
+	MOVQ     src+8(FP), CX
+	MOVQ     n+16(FP), DX
+	MOVQ     table+24(FP), BX
+	VPCMPEQD Y0, Y0, Y0
+	VPSRLD   $0x1f, Y0, Y0
+	VPSLLD   $0x10, Y0, Y0
+
+pixels:
+	CMPQ         DX, $+8
+	JLT          pixels_done
+	VMOVDQU      (CX), X1
+	VINSERTI128  $0x01, 12(CX), Y1, Y1
+	VPSHUFB      twistPairs<>+0(SB), Y1, Y2
+	VPSHUFB      twistBlues<>+0(SB), Y1, Y3
+	VPOR         Y0, Y3, Y3
+	VPMADDWD     (BX), Y2, Y5
+	VPMADDWD     32(BX), Y3, Y4
+	VPADDD       Y4, Y5, Y5
+	VPSLLD       $0x0e, Y5, Y5
+	VPMADDWD     64(BX), Y2, Y4
+	VPADDD       Y4, Y5, Y5
+	VPMADDWD     96(BX), Y3, Y4
+	VPADDD       Y4, Y5, Y5
+	VPSRAD       $0x14, Y5, Y5
+	VPMADDWD     128(BX), Y2, Y6
+	VPMADDWD     160(BX), Y3, Y4
+	VPADDD       Y4, Y6, Y6
+	VPSLLD       $0x0e, Y6, Y6
+	VPMADDWD     192(BX), Y2, Y4
+	VPADDD       Y4, Y6, Y6
+	VPMADDWD     224(BX), Y3, Y4
+	VPADDD       Y4, Y6, Y6
+	VPSRAD       $0x14, Y6, Y6
+	VPMADDWD     256(BX), Y2, Y7
+	VPMADDWD     288(BX), Y3, Y4
+	VPADDD       Y4, Y7, Y7
+	VPSLLD       $0x0e, Y7, Y7
+	VPMADDWD     320(BX), Y2, Y4
+	VPADDD       Y4, Y7, Y7
+	VPMADDWD     352(BX), Y3, Y4
+	VPADDD       Y4, Y7, Y7
+	VPSRAD       $0x14, Y7, Y7
+	VPACKSSDW    Y6, Y5, Y5
+	VPACKSSDW    Y7, Y7, Y7
+	VPACKUSWB    Y7, Y5, Y5
+	VPSHUFB      twistPixels<>+0(SB), Y5, Y5
+	VMOVDQU      X5, (AX)
+	VEXTRACTI128 $0x01, Y5, 12(AX)
+	ADDQ         $0x18, CX
+	ADDQ         $0x18, AX
+	SUBQ         $+8, DX
+	JMP          pixels
+
+pixels_done:
+	VZEROUPPER
+	RET
+
+DATA twistPairs<>+0(SB)/1, $0x00
+DATA twistPairs<>+1(SB)/1, $0x80
+DATA twistPairs<>+2(SB)/1, $0x01
+DATA twistPairs<>+3(SB)/1, $0x80
+DATA twistPairs<>+4(SB)/1, $0x03
+DATA twistPairs<>+5(SB)/1, $0x80
+DATA twistPairs<>+6(SB)/1, $0x04
+DATA twistPairs<>+7(SB)/1, $0x80
+DATA twistPairs<>+8(SB)/1, $0x06
+DATA twistPairs<>+9(SB)/1, $0x80
+DATA twistPairs<>+10(SB)/1, $0x07
+DATA twistPairs<>+11(SB)/1, $0x80
+DATA twistPairs<>+12(SB)/1, $0x09
+DATA twistPairs<>+13(SB)/1, $0x80
+DATA twistPairs<>+14(SB)/1, $0x0a
+DATA twistPairs<>+15(SB)/1, $0x80
+DATA twistPairs<>+16(SB)/1, $0x00
+DATA twistPairs<>+17(SB)/1, $0x80
+DATA twistPairs<>+18(SB)/1, $0x01
+DATA twistPairs<>+19(SB)/1, $0x80
+DATA twistPairs<>+20(SB)/1, $0x03
+DATA twistPairs<>+21(SB)/1, $0x80
+DATA twistPairs<>+22(SB)/1, $0x04
+DATA twistPairs<>+23(SB)/1, $0x80
+DATA twistPairs<>+24(SB)/1, $0x06
+DATA twistPairs<>+25(SB)/1, $0x80
+DATA twistPairs<>+26(SB)/1, $0x07
+DATA twistPairs<>+27(SB)/1, $0x80
+DATA twistPairs<>+28(SB)/1, $0x09
+DATA twistPairs<>+29(SB)/1, $0x80
+DATA twistPairs<>+30(SB)/1, $0x0a
+DATA twistPairs<>+31(SB)/1, $0x80
+GLOBL twistPairs<>(SB), RODATA|NOPTR, $32
+
+DATA twistBlues<>+0(SB)/1, $0x02
+DATA twistBlues<>+1(SB)/1, $0x80
+DATA twistBlues<>+2(SB)/1, $0x80
+DATA twistBlues<>+3(SB)/1, $0x80
+DATA twistBlues<>+4(SB)/1, $0x05
+DATA twistBlues<>+5(SB)/1, $0x80
+DATA twistBlues<>+6(SB)/1, $0x80
+DATA twistBlues<>+7(SB)/1, $0x80
+DATA twistBlues<>+8(SB)/1, $0x08
+DATA twistBlues<>+9(SB)/1, $0x80
+DATA twistBlues<>+10(SB)/1, $0x80
+DATA twistBlues<>+11(SB)/1, $0x80
+DATA twistBlues<>+12(SB)/1, $0x0b
+DATA twistBlues<>+13(SB)/1, $0x80
+DATA twistBlues<>+14(SB)/1, $0x80
+DATA twistBlues<>+15(SB)/1, $0x80
+DATA twistBlues<>+16(SB)/1, $0x02
+DATA twistBlues<>+17(SB)/1, $0x80
+DATA twistBlues<>+18(SB)/1, $0x80
+DATA twistBlues<>+19(SB)/1, $0x80
+DATA twistBlues<>+20(SB)/1, $0x05
+DATA twistBlues<>+21(SB)/1, $0x80
+DATA twistBlues<>+22(SB)/1, $0x80
+DATA twistBlues<>+23(SB)/1, $0x80
+DATA twistBlues<>+24(SB)/1, $0x08
+DATA twistBlues<>+25(SB)/1, $0x80
+DATA twistBlues<>+26(SB)/1, $0x80
+DATA twistBlues<>+27(SB)/1, $0x80
+DATA twistBlues<>+28(SB)/1, $0x0b
+DATA twistBlues<>+29(SB)/1, $0x80
+DATA twistBlues<>+30(SB)/1, $0x80
+DATA twistBlues<>+31(SB)/1, $0x80
+GLOBL twistBlues<>(SB), RODATA|NOPTR, $32
+
+DATA twistPixels<>+0(SB)/1, $0x00
+DATA twistPixels<>+1(SB)/1, $0x04
+DATA twistPixels<>+2(SB)/1, $0x08
+DATA twistPixels<>+3(SB)/1, $0x01
+DATA twistPixels<>+4(SB)/1, $0x05
+DATA twistPixels<>+5(SB)/1, $0x09
+DATA twistPixels<>+6(SB)/1, $0x02
+DATA twistPixels<>+7(SB)/1, $0x06
+DATA twistPixels<>+8(SB)/1, $0x0a
+DATA twistPixels<>+9(SB)/1, $0x03
+DATA twistPixels<>+10(SB)/1, $0x07
+DATA twistPixels<>+11(SB)/1, $0x0b
+DATA twistPixels<>+12(SB)/1, $0x80
+DATA twistPixels<>+13(SB)/1, $0x80
+DATA twistPixels<>+14(SB)/1, $0x80
+DATA twistPixels<>+15(SB)/1, $0x80
+DATA twistPixels<>+16(SB)/1, $0x00
+DATA twistPixels<>+17(SB)/1, $0x04
+DATA twistPixels<>+18(SB)/1, $0x08
+DATA twistPixels<>+19(SB)/1, $0x01
+DATA twistPixels<>+20(SB)/1, $0x05
+DATA twistPixels<>+21(SB)/1, $0x09
+DATA twistPixels<>+22(SB)/1, $0x02
+DATA twistPixels<>+23(SB)/1, $0x06
+DATA twistPixels<>+24(SB)/1, $0x0a
+DATA twistPixels<>+25(SB)/1, $0x03
+DATA twistPixels<>+26(SB)/1, $0x07
+DATA twistPixels<>+27(SB)/1, $0x0b
+DATA twistPixels<>+28(SB)/1, $0x80
+DATA twistPixels<>+29(SB)/1, $0x80
+DATA twistPixels<>+30(SB)/1, $0x80
+DATA twistPixels<>+31(SB)/1, $0x80
+GLOBL twistPixels<>(SB), RODATA|NOPTR, $32
+
+// func twistRowsAVX2(red *float32, green *float32, blue *float32, a *float32, b *float32, c *float32, n int, table *int32, norm *float32)
+// Requires: AVX, AVX2
+TEXT ·twistRowsAVX2(SB), NOSPLIT, $0-72
+	MOVQ         red+0(FP), AX
+	MOVQ         green+8(FP), CX
+	MOVQ         blue+16(FP), DX
+	MOVQ         a+24(FP), BX
+	MOVQ         b+32(FP), SI
+	MOVQ         c+40(FP), DI
+	MOVQ         n+48(FP), R8
+	MOVQ         table+56(FP), R9
+	MOVQ         norm+64(FP), R10
+	VPCMPEQD     Y0, Y0, Y0
+	VPSRLD       $0x1f, Y0, Y0
+	VPSLLD       $0x10, Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VBROADCASTSS constant0<>+0(SB), Y2
+	VBROADCASTSS constant1<>+0(SB), Y3
+
+pixels:
+	CMPQ       R8, $+8
+	JLT        pixels_done
+	VMOVUPS    (BX), Y4
+	VMAXPS     Y1, Y4, Y4
+	VMINPS     Y2, Y4, Y4
+	VADDPS     Y3, Y4, Y4
+	VCVTTPS2DQ Y4, Y4
+	ADDQ       $0x20, BX
+	VMOVUPS    (SI), Y5
+	VMAXPS     Y1, Y5, Y5
+	VMINPS     Y2, Y5, Y5
+	VADDPS     Y3, Y5, Y5
+	VCVTTPS2DQ Y5, Y5
+	ADDQ       $0x20, SI
+	VMOVUPS    (DI), Y6
+	VMAXPS     Y1, Y6, Y6
+	VMINPS     Y2, Y6, Y6
+	VADDPS     Y3, Y6, Y6
+	VCVTTPS2DQ Y6, Y6
+	ADDQ       $0x20, DI
+	VPSLLD     $0x10, Y5, Y5
+	VPOR       Y5, Y4, Y4
+	VPOR       Y0, Y6, Y6
+	VPMADDWD   (R9), Y4, Y7
+	VPMADDWD   32(R9), Y6, Y5
+	VPADDD     Y5, Y7, Y7
+	VPSLLD     $0x0e, Y7, Y7
+	VPMADDWD   64(R9), Y4, Y5
+	VPADDD     Y5, Y7, Y7
+	VPMADDWD   96(R9), Y6, Y5
+	VPADDD     Y5, Y7, Y7
+	VPSRAD     $0x14, Y7, Y7
+	VPMADDWD   128(R9), Y4, Y8
+	VPMADDWD   160(R9), Y6, Y5
+	VPADDD     Y5, Y8, Y8
+	VPSLLD     $0x0e, Y8, Y8
+	VPMADDWD   192(R9), Y4, Y5
+	VPADDD     Y5, Y8, Y8
+	VPMADDWD   224(R9), Y6, Y5
+	VPADDD     Y5, Y8, Y8
+	VPSRAD     $0x14, Y8, Y8
+	VPMADDWD   256(R9), Y4, Y9
+	VPMADDWD   288(R9), Y6, Y5
+	VPADDD     Y5, Y9, Y9
+	VPSLLD     $0x0e, Y9, Y9
+	VPMADDWD   320(R9), Y4, Y5
+	VPADDD     Y5, Y9, Y9
+	VPMADDWD   352(R9), Y6, Y5
+	VPADDD     Y5, Y9, Y9
+	VPSRAD     $0x14, Y9, Y9
+	VCVTDQ2PS  Y7, Y7
+	VMAXPS     Y1, Y7, Y7
+	VMINPS     Y2, Y7, Y7
+	VMULPS     (R10), Y7, Y7
+	VADDPS     32(R10), Y7, Y7
+	VMOVUPS    Y7, (AX)
+	ADDQ       $0x20, AX
+	VCVTDQ2PS  Y8, Y8
+	VMAXPS     Y1, Y8, Y8
+	VMINPS     Y2, Y8, Y8
+	VMULPS     64(R10), Y8, Y8
+	VADDPS     96(R10), Y8, Y8
+	VMOVUPS    Y8, (CX)
+	ADDQ       $0x20, CX
+	VCVTDQ2PS  Y9, Y9
+	VMAXPS     Y1, Y9, Y9
+	VMINPS     Y2, Y9, Y9
+	VMULPS     128(R10), Y9, Y9
+	VADDPS     160(R10), Y9, Y9
+	VMOVUPS    Y9, (DX)
+	ADDQ       $0x20, DX
+	SUBQ       $+8, R8
+	JMP        pixels
+
+pixels_done:
+	VZEROUPPER
+	RET
+
+// func twistRowsStreamAVX2(red *float32, green *float32, blue *float32, a *float32, b *float32, c *float32, n int, table *int32, norm *float32)
+// Requires: AVX, AVX2
+TEXT ·twistRowsStreamAVX2(SB), NOSPLIT, $0-72
+	MOVQ         red+0(FP), AX
+	MOVQ         green+8(FP), CX
+	MOVQ         blue+16(FP), DX
+	MOVQ         a+24(FP), BX
+	MOVQ         b+32(FP), SI
+	MOVQ         c+40(FP), DI
+	MOVQ         n+48(FP), R8
+	MOVQ         table+56(FP), R9
+	MOVQ         norm+64(FP), R10
+	VPCMPEQD     Y0, Y0, Y0
+	VPSRLD       $0x1f, Y0, Y0
+	VPSLLD       $0x10, Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VBROADCASTSS constant0<>+0(SB), Y2
+	VBROADCASTSS constant1<>+0(SB), Y3
+
+pixels:
+	CMPQ       R8, $+8
+	JLT        pixels_done
+	VMOVUPS    (BX), Y4
+	VMAXPS     Y1, Y4, Y4
+	VMINPS     Y2, Y4, Y4
+	VADDPS     Y3, Y4, Y4
+	VCVTTPS2DQ Y4, Y4
+	ADDQ       $0x20, BX
+	VMOVUPS    (SI), Y5
+	VMAXPS     Y1, Y5, Y5
+	VMINPS     Y2, Y5, Y5
+	VADDPS     Y3, Y5, Y5
+	VCVTTPS2DQ Y5, Y5
+	ADDQ       $0x20, SI
+	VMOVUPS    (DI), Y6
+	VMAXPS     Y1, Y6, Y6
+	VMINPS     Y2, Y6, Y6
+	VADDPS     Y3, Y6, Y6
+	VCVTTPS2DQ Y6, Y6
+	ADDQ       $0x20, DI
+	VPSLLD     $0x10, Y5, Y5
+	VPOR       Y5, Y4, Y4
+	VPOR       Y0, Y6, Y6
+	VPMADDWD   (R9), Y4, Y7
+	VPMADDWD   32(R9), Y6, Y5
+	VPADDD     Y5, Y7, Y7
+	VPSLLD     $0x0e, Y7, Y7
+	VPMADDWD   64(R9), Y4, Y5
+	VPADDD     Y5, Y7, Y7
+	VPMADDWD   96(R9), Y6, Y5
+	VPADDD     Y5, Y7, Y7
+	VPSRAD     $0x14, Y7, Y7
+	VPMADDWD   128(R9), Y4, Y8
+	VPMADDWD   160(R9), Y6, Y5
+	VPADDD     Y5, Y8, Y8
+	VPSLLD     $0x0e, Y8, Y8
+	VPMADDWD   192(R9), Y4, Y5
+	VPADDD     Y5, Y8, Y8
+	VPMADDWD   224(R9), Y6, Y5
+	VPADDD     Y5, Y8, Y8
+	VPSRAD     $0x14, Y8, Y8
+	VPMADDWD   256(R9), Y4, Y9
+	VPMADDWD   288(R9), Y6, Y5
+	VPADDD     Y5, Y9, Y9
+	VPSLLD     $0x0e, Y9, Y9
+	VPMADDWD   320(R9), Y4, Y5
+	VPADDD     Y5, Y9, Y9
+	VPMADDWD   352(R9), Y6, Y5
+	VPADDD     Y5, Y9, Y9
+	VPSRAD     $0x14, Y9, Y9
+	VCVTDQ2PS  Y7, Y7
+	VMAXPS     Y1, Y7, Y7
+	VMINPS     Y2, Y7, Y7
+	VMULPS     (R10), Y7, Y7
+	VADDPS     32(R10), Y7, Y7
+	VMOVNTPS   Y7, (AX)
+	ADDQ       $0x20, AX
+	VCVTDQ2PS  Y8, Y8
+	VMAXPS     Y1, Y8, Y8
+	VMINPS     Y2, Y8, Y8
+	VMULPS     64(R10), Y8, Y8
+	VADDPS     96(R10), Y8, Y8
+	VMOVNTPS   Y8, (CX)
+	ADDQ       $0x20, CX
+	VCVTDQ2PS  Y9, Y9
+	VMAXPS     Y1, Y9, Y9
+	VMINPS     Y2, Y9, Y9
+	VMULPS     128(R10), Y9, Y9
+	VADDPS     160(R10), Y9, Y9
+	VMOVNTPS   Y9, (DX)
+	ADDQ       $0x20, DX
+	SUBQ       $+8, R8
+	JMP        pixels
+
+pixels_done:
+	VZEROUPPER
+	RET
+
 // func quantiseAVX2(row *float32, n int)
 // Requires: AVX
 TEXT ·quantiseAVX2(SB), NOSPLIT, $0-16
@@ -1605,6 +1964,352 @@ DATA joinFloatsC<>+20(SB)/4, $0x00000007
 DATA joinFloatsC<>+24(SB)/4, $0x00000007
 DATA joinFloatsC<>+28(SB)/4, $0x00000007
 GLOBL joinFloatsC<>(SB), RODATA|NOPTR, $32
+
+// func normalize3AVX2(a *float32, b *float32, c *float32, src *byte, n int, norm *float32)
+// Requires: AVX, AVX2
+TEXT ·normalize3AVX2(SB), NOSPLIT, $0-48
+	MOVQ a+0(FP), AX
+	MOVQ b+8(FP), CX
+	MOVQ c+16(FP), DX
+	MOVQ src+24(FP), BX
+	MOVQ n+32(FP), SI
+	MOVQ norm+40(FP), DI
+
+pixels:
+	CMPQ      SI, $+16
+	JLT       pixels_done
+	VMOVDQU   (BX), X0
+	VMOVDQU   16(BX), X1
+	VMOVDQU   32(BX), X2
+	VPSHUFB   splitA<>+0(SB), X0, X3
+	VPSHUFB   splitB<>+0(SB), X1, X4
+	VPOR      X4, X3, X3
+	VPSHUFB   splitC<>+0(SB), X2, X4
+	VPOR      X4, X3, X3
+	VPSRLDQ   $0x08, X3, X4
+	VPMOVZXBD X3, Y3
+	VCVTDQ2PS Y3, Y3
+	VMULPS    (DI), Y3, Y3
+	VADDPS    32(DI), Y3, Y3
+	VMOVUPS   Y3, (AX)
+	VPMOVZXBD X4, Y3
+	VCVTDQ2PS Y3, Y3
+	VMULPS    (DI), Y3, Y3
+	VADDPS    32(DI), Y3, Y3
+	VMOVUPS   Y3, 32(AX)
+	ADDQ      $0x40, AX
+	VPSHUFB   splitD<>+0(SB), X0, X3
+	VPSHUFB   splitE<>+0(SB), X1, X4
+	VPOR      X4, X3, X3
+	VPSHUFB   splitF<>+0(SB), X2, X4
+	VPOR      X4, X3, X3
+	VPSRLDQ   $0x08, X3, X4
+	VPMOVZXBD X3, Y3
+	VCVTDQ2PS Y3, Y3
+	VMULPS    64(DI), Y3, Y3
+	VADDPS    96(DI), Y3, Y3
+	VMOVUPS   Y3, (CX)
+	VPMOVZXBD X4, Y3
+	VCVTDQ2PS Y3, Y3
+	VMULPS    64(DI), Y3, Y3
+	VADDPS    96(DI), Y3, Y3
+	VMOVUPS   Y3, 32(CX)
+	ADDQ      $0x40, CX
+	VPSHUFB   splitG<>+0(SB), X0, X3
+	VPSHUFB   splitH<>+0(SB), X1, X4
+	VPOR      X4, X3, X3
+	VPSHUFB   splitI<>+0(SB), X2, X4
+	VPOR      X4, X3, X3
+	VPSRLDQ   $0x08, X3, X4
+	VPMOVZXBD X3, Y3
+	VCVTDQ2PS Y3, Y3
+	VMULPS    128(DI), Y3, Y3
+	VADDPS    160(DI), Y3, Y3
+	VMOVUPS   Y3, (DX)
+	VPMOVZXBD X4, Y3
+	VCVTDQ2PS Y3, Y3
+	VMULPS    128(DI), Y3, Y3
+	VADDPS    160(DI), Y3, Y3
+	VMOVUPS   Y3, 32(DX)
+	ADDQ      $0x40, DX
+	ADDQ      $0x30, BX
+	SUBQ      $+16, SI
+	JMP       pixels
+
+pixels_done:
+	VZEROUPPER
+	RET
+
+// func normalize3MirrorAVX2(a *float32, b *float32, c *float32, src *byte, n int, norm *float32)
+// Requires: AVX, AVX2
+TEXT ·normalize3MirrorAVX2(SB), NOSPLIT, $0-48
+	MOVQ a+0(FP), AX
+	MOVQ b+8(FP), CX
+	MOVQ c+16(FP), DX
+	MOVQ src+24(FP), BX
+	MOVQ n+32(FP), SI
+	MOVQ norm+40(FP), DI
+
+pixels:
+	CMPQ      SI, $+16
+	JLT       pixels_done
+	VMOVDQU   (BX), X0
+	VMOVDQU   16(BX), X1
+	VMOVDQU   32(BX), X2
+	VPSHUFB   splitMirrorA<>+0(SB), X0, X3
+	VPSHUFB   splitMirrorB<>+0(SB), X1, X4
+	VPOR      X4, X3, X3
+	VPSHUFB   splitMirrorC<>+0(SB), X2, X4
+	VPOR      X4, X3, X3
+	VPSRLDQ   $0x08, X3, X4
+	VPMOVZXBD X3, Y3
+	VCVTDQ2PS Y3, Y3
+	VMULPS    (DI), Y3, Y3
+	VADDPS    32(DI), Y3, Y3
+	VMOVUPS   Y3, (AX)
+	VPMOVZXBD X4, Y3
+	VCVTDQ2PS Y3, Y3
+	VMULPS    (DI), Y3, Y3
+	VADDPS    32(DI), Y3, Y3
+	VMOVUPS   Y3, 32(AX)
+	ADDQ      $0x40, AX
+	VPSHUFB   splitMirrorD<>+0(SB), X0, X3
+	VPSHUFB   splitMirrorE<>+0(SB), X1, X4
+	VPOR      X4, X3, X3
+	VPSHUFB   splitMirrorF<>+0(SB), X2, X4
+	VPOR      X4, X3, X3
+	VPSRLDQ   $0x08, X3, X4
+	VPMOVZXBD X3, Y3
+	VCVTDQ2PS Y3, Y3
+	VMULPS    64(DI), Y3, Y3
+	VADDPS    96(DI), Y3, Y3
+	VMOVUPS   Y3, (CX)
+	VPMOVZXBD X4, Y3
+	VCVTDQ2PS Y3, Y3
+	VMULPS    64(DI), Y3, Y3
+	VADDPS    96(DI), Y3, Y3
+	VMOVUPS   Y3, 32(CX)
+	ADDQ      $0x40, CX
+	VPSHUFB   splitMirrorG<>+0(SB), X0, X3
+	VPSHUFB   splitMirrorH<>+0(SB), X1, X4
+	VPOR      X4, X3, X3
+	VPSHUFB   splitMirrorI<>+0(SB), X2, X4
+	VPOR      X4, X3, X3
+	VPSRLDQ   $0x08, X3, X4
+	VPMOVZXBD X3, Y3
+	VCVTDQ2PS Y3, Y3
+	VMULPS    128(DI), Y3, Y3
+	VADDPS    160(DI), Y3, Y3
+	VMOVUPS   Y3, (DX)
+	VPMOVZXBD X4, Y3
+	VCVTDQ2PS Y3, Y3
+	VMULPS    128(DI), Y3, Y3
+	VADDPS    160(DI), Y3, Y3
+	VMOVUPS   Y3, 32(DX)
+	ADDQ      $0x40, DX
+	SUBQ      $0x30, BX
+	SUBQ      $+16, SI
+	JMP       pixels
+
+pixels_done:
+	VZEROUPPER
+	RET
+
+DATA splitMirrorA<>+0(SB)/1, $0x80
+DATA splitMirrorA<>+1(SB)/1, $0x80
+DATA splitMirrorA<>+2(SB)/1, $0x80
+DATA splitMirrorA<>+3(SB)/1, $0x80
+DATA splitMirrorA<>+4(SB)/1, $0x80
+DATA splitMirrorA<>+5(SB)/1, $0x80
+DATA splitMirrorA<>+6(SB)/1, $0x80
+DATA splitMirrorA<>+7(SB)/1, $0x80
+DATA splitMirrorA<>+8(SB)/1, $0x80
+DATA splitMirrorA<>+9(SB)/1, $0x80
+DATA splitMirrorA<>+10(SB)/1, $0x0f
+DATA splitMirrorA<>+11(SB)/1, $0x0c
+DATA splitMirrorA<>+12(SB)/1, $0x09
+DATA splitMirrorA<>+13(SB)/1, $0x06
+DATA splitMirrorA<>+14(SB)/1, $0x03
+DATA splitMirrorA<>+15(SB)/1, $0x00
+GLOBL splitMirrorA<>(SB), RODATA|NOPTR, $16
+
+DATA splitMirrorB<>+0(SB)/1, $0x80
+DATA splitMirrorB<>+1(SB)/1, $0x80
+DATA splitMirrorB<>+2(SB)/1, $0x80
+DATA splitMirrorB<>+3(SB)/1, $0x80
+DATA splitMirrorB<>+4(SB)/1, $0x80
+DATA splitMirrorB<>+5(SB)/1, $0x0e
+DATA splitMirrorB<>+6(SB)/1, $0x0b
+DATA splitMirrorB<>+7(SB)/1, $0x08
+DATA splitMirrorB<>+8(SB)/1, $0x05
+DATA splitMirrorB<>+9(SB)/1, $0x02
+DATA splitMirrorB<>+10(SB)/1, $0x80
+DATA splitMirrorB<>+11(SB)/1, $0x80
+DATA splitMirrorB<>+12(SB)/1, $0x80
+DATA splitMirrorB<>+13(SB)/1, $0x80
+DATA splitMirrorB<>+14(SB)/1, $0x80
+DATA splitMirrorB<>+15(SB)/1, $0x80
+GLOBL splitMirrorB<>(SB), RODATA|NOPTR, $16
+
+DATA splitMirrorC<>+0(SB)/1, $0x0d
+DATA splitMirrorC<>+1(SB)/1, $0x0a
+DATA splitMirrorC<>+2(SB)/1, $0x07
+DATA splitMirrorC<>+3(SB)/1, $0x04
+DATA splitMirrorC<>+4(SB)/1, $0x01
+DATA splitMirrorC<>+5(SB)/1, $0x80
+DATA splitMirrorC<>+6(SB)/1, $0x80
+DATA splitMirrorC<>+7(SB)/1, $0x80
+DATA splitMirrorC<>+8(SB)/1, $0x80
+DATA splitMirrorC<>+9(SB)/1, $0x80
+DATA splitMirrorC<>+10(SB)/1, $0x80
+DATA splitMirrorC<>+11(SB)/1, $0x80
+DATA splitMirrorC<>+12(SB)/1, $0x80
+DATA splitMirrorC<>+13(SB)/1, $0x80
+DATA splitMirrorC<>+14(SB)/1, $0x80
+DATA splitMirrorC<>+15(SB)/1, $0x80
+GLOBL splitMirrorC<>(SB), RODATA|NOPTR, $16
+
+DATA splitMirrorD<>+0(SB)/1, $0x80
+DATA splitMirrorD<>+1(SB)/1, $0x80
+DATA splitMirrorD<>+2(SB)/1, $0x80
+DATA splitMirrorD<>+3(SB)/1, $0x80
+DATA splitMirrorD<>+4(SB)/1, $0x80
+DATA splitMirrorD<>+5(SB)/1, $0x80
+DATA splitMirrorD<>+6(SB)/1, $0x80
+DATA splitMirrorD<>+7(SB)/1, $0x80
+DATA splitMirrorD<>+8(SB)/1, $0x80
+DATA splitMirrorD<>+9(SB)/1, $0x80
+DATA splitMirrorD<>+10(SB)/1, $0x80
+DATA splitMirrorD<>+11(SB)/1, $0x0d
+DATA splitMirrorD<>+12(SB)/1, $0x0a
+DATA splitMirrorD<>+13(SB)/1, $0x07
+DATA splitMirrorD<>+14(SB)/1, $0x04
+DATA splitMirrorD<>+15(SB)/1, $0x01
+GLOBL splitMirrorD<>(SB), RODATA|NOPTR, $16
+
+DATA splitMirrorE<>+0(SB)/1, $0x80
+DATA splitMirrorE<>+1(SB)/1, $0x80
+DATA splitMirrorE<>+2(SB)/1, $0x80
+DATA splitMirrorE<>+3(SB)/1, $0x80
+DATA splitMirrorE<>+4(SB)/1, $0x80
+DATA splitMirrorE<>+5(SB)/1, $0x0f
+DATA splitMirrorE<>+6(SB)/1, $0x0c
+DATA splitMirrorE<>+7(SB)/1, $0x09
+DATA splitMirrorE<>+8(SB)/1, $0x06
+DATA splitMirrorE<>+9(SB)/1, $0x03
+DATA splitMirrorE<>+10(SB)/1, $0x00
+DATA splitMirrorE<>+11(SB)/1, $0x80
+DATA splitMirrorE<>+12(SB)/1, $0x80
+DATA splitMirrorE<>+13(SB)/1, $0x80
+DATA splitMirrorE<>+14(SB)/1, $0x80
+DATA splitMirrorE<>+15(SB)/1, $0x80
+GLOBL splitMirrorE<>(SB), RODATA|NOPTR, $16
+
+DATA splitMirrorF<>+0(SB)/1, $0x0e
+DATA splitMirrorF<>+1(SB)/1, $0x0b
+DATA splitMirrorF<>+2(SB)/1, $0x08
+DATA splitMirrorF<>+3(SB)/1, $0x05
+DATA splitMirrorF<>+4(SB)/1, $0x02
+DATA splitMirrorF<>+5(SB)/1, $0x80
+DATA splitMirrorF<>+6(SB)/1, $0x80
+DATA splitMirrorF<>+7(SB)/1, $0x80
+DATA splitMirrorF<>+8(SB)/1, $0x80
+DATA splitMirrorF<>+9(SB)/1, $0x80
+DATA splitMirrorF<>+10(SB)/1, $0x80
+DATA splitMirrorF<>+11(SB)/1, $0x80
+DATA splitMirrorF<>+12(SB)/1, $0x80
+DATA splitMirrorF<>+13(SB)/1, $0x80
+DATA splitMirrorF<>+14(SB)/1, $0x80
+DATA splitMirrorF<>+15(SB)/1, $0x80
+GLOBL splitMirrorF<>(SB), RODATA|NOPTR, $16
+
+DATA splitMirrorG<>+0(SB)/1, $0x80
+DATA splitMirrorG<>+1(SB)/1, $0x80
+DATA splitMirrorG<>+2(SB)/1, $0x80
+DATA splitMirrorG<>+3(SB)/1, $0x80
+DATA splitMirrorG<>+4(SB)/1, $0x80
+DATA splitMirrorG<>+5(SB)/1, $0x80
+DATA splitMirrorG<>+6(SB)/1, $0x80
+DATA splitMirrorG<>+7(SB)/1, $0x80
+DATA splitMirrorG<>+8(SB)/1, $0x80
+DATA splitMirrorG<>+9(SB)/1, $0x80
+DATA splitMirrorG<>+10(SB)/1, $0x80
+DATA splitMirrorG<>+11(SB)/1, $0x0e
+DATA splitMirrorG<>+12(SB)/1, $0x0b
+DATA splitMirrorG<>+13(SB)/1, $0x08
+DATA splitMirrorG<>+14(SB)/1, $0x05
+DATA splitMirrorG<>+15(SB)/1, $0x02
+GLOBL splitMirrorG<>(SB), RODATA|NOPTR, $16
+
+DATA splitMirrorH<>+0(SB)/1, $0x80
+DATA splitMirrorH<>+1(SB)/1, $0x80
+DATA splitMirrorH<>+2(SB)/1, $0x80
+DATA splitMirrorH<>+3(SB)/1, $0x80
+DATA splitMirrorH<>+4(SB)/1, $0x80
+DATA splitMirrorH<>+5(SB)/1, $0x80
+DATA splitMirrorH<>+6(SB)/1, $0x0d
+DATA splitMirrorH<>+7(SB)/1, $0x0a
+DATA splitMirrorH<>+8(SB)/1, $0x07
+DATA splitMirrorH<>+9(SB)/1, $0x04
+DATA splitMirrorH<>+10(SB)/1, $0x01
+DATA splitMirrorH<>+11(SB)/1, $0x80
+DATA splitMirrorH<>+12(SB)/1, $0x80
+DATA splitMirrorH<>+13(SB)/1, $0x80
+DATA splitMirrorH<>+14(SB)/1, $0x80
+DATA splitMirrorH<>+15(SB)/1, $0x80
+GLOBL splitMirrorH<>(SB), RODATA|NOPTR, $16
+
+DATA splitMirrorI<>+0(SB)/1, $0x0f
+DATA splitMirrorI<>+1(SB)/1, $0x0c
+DATA splitMirrorI<>+2(SB)/1, $0x09
+DATA splitMirrorI<>+3(SB)/1, $0x06
+DATA splitMirrorI<>+4(SB)/1, $0x03
+DATA splitMirrorI<>+5(SB)/1, $0x00
+DATA splitMirrorI<>+6(SB)/1, $0x80
+DATA splitMirrorI<>+7(SB)/1, $0x80
+DATA splitMirrorI<>+8(SB)/1, $0x80
+DATA splitMirrorI<>+9(SB)/1, $0x80
+DATA splitMirrorI<>+10(SB)/1, $0x80
+DATA splitMirrorI<>+11(SB)/1, $0x80
+DATA splitMirrorI<>+12(SB)/1, $0x80
+DATA splitMirrorI<>+13(SB)/1, $0x80
+DATA splitMirrorI<>+14(SB)/1, $0x80
+DATA splitMirrorI<>+15(SB)/1, $0x80
+GLOBL splitMirrorI<>(SB), RODATA|NOPTR, $16
+
+// func reverseAVX2(first *float32, last *float32, n int)
+// Requires: AVX, AVX2
+TEXT ·reverseAVX2(SB), NOSPLIT, $0-24
+	MOVQ    first+0(FP), AX
+	MOVQ    last+8(FP), CX
+	MOVQ    n+16(FP), DX
+	VMOVDQU backwards<>+0(SB), Y0
+
+values:
+	CMPQ    DX, $+8
+	JLT     values_done
+	VPERMPS (AX), Y0, Y1
+	VPERMPS (CX), Y0, Y2
+	VMOVUPS Y1, (CX)
+	VMOVUPS Y2, (AX)
+	ADDQ    $0x20, AX
+	SUBQ    $0x20, CX
+	SUBQ    $+8, DX
+	JMP     values
+
+values_done:
+	VZEROUPPER
+	RET
+
+DATA backwards<>+0(SB)/4, $0x00000007
+DATA backwards<>+4(SB)/4, $0x00000006
+DATA backwards<>+8(SB)/4, $0x00000005
+DATA backwards<>+12(SB)/4, $0x00000004
+DATA backwards<>+16(SB)/4, $0x00000003
+DATA backwards<>+20(SB)/4, $0x00000002
+DATA backwards<>+24(SB)/4, $0x00000001
+DATA backwards<>+28(SB)/4, $0x00000000
+GLOBL backwards<>(SB), RODATA|NOPTR, $32
 
 // func fenceSSE()
 // Requires: MMX+

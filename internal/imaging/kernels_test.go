@@ -3,6 +3,7 @@ package imaging
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -85,6 +86,11 @@ func TestKernelsEqualTheirTwins(t *testing.T) {
 		requireBits(t, want, dst, "affineBytes")
 		require.True(t, intact(), "a kernel wrote beside its destination")
 
+		slices.Reverse(want)
+		reverse(dst)
+		requireBits(t, want, dst, "reverse")
+		require.True(t, intact(), "reverse wrote beside the row")
+
 		wantBytes := make([]byte, n)
 		bytes, bytesIntact := guarded[byte](t, n, 7)
 		toBytesGo(wantBytes, src)
@@ -112,6 +118,45 @@ func TestKernelsEqualTheirTwins(t *testing.T) {
 		join3(joined, planes[0], planes[1], planes[2])
 		require.Equal(t, pixels, joined)
 		require.True(t, planeIntact[0]() && planeIntact[1]() && planeIntact[2]() && joinedIntact(), "split3 or join3 wrote beside its destination")
+	})
+}
+
+func TestNormalizeKernelsEqualTheirTwins(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n, mirror := rapid.IntRange(1, 150).Draw(t, "n"), rapid.Bool().Draw(t, "mirror")
+		rng := random(t)
+		pixels, _ := guarded[byte](t, 3*n, 0)
+		for i := range pixels {
+			pixels[i] = byte(rng.Uint32())
+		}
+		var norm norms
+		var rgb, want [3][]float32
+		var intact [3]func() bool
+		for c := range rgb {
+			norm.setChannel(c, rng.Float32()*4-2, rng.Float32()*10-5)
+			rgb[c], intact[c] = guarded[float32](t, n, 7)
+			want[c] = make([]float32, n)
+		}
+		normalize3Go(want, pixels, &norm, mirror)
+		normalize3(rgb, pixels, &norm, mirror)
+		for c := range rgb {
+			requireBits(t, want[c], rgb[c], "normalize3")
+			require.True(t, intact[c](), "normalize3 wrote beside its destination")
+		}
+		// The twin in its own parts: what it took the place of.
+		var planes [3][]byte
+		for c := range planes {
+			planes[c] = make([]byte, n)
+		}
+		split3Go(planes[0], planes[1], planes[2], pixels)
+		row := make([]float32, n)
+		for c, plane := range planes {
+			affineBytesGo(row, plane, norm[c][0][0], norm[c][1][0])
+			if mirror {
+				slices.Reverse(row)
+			}
+			requireBits(t, want[c], row, "split3, affineBytes and reverse")
+		}
 	})
 }
 

@@ -1,6 +1,10 @@
 package imaging
 
-import "math"
+import (
+	"math"
+
+	"github.com/planktonml/plankton/pipeline/datum"
+)
 
 // NormalizeSpec holds the arguments of [Normalizer.Apply], under DALI's rules.
 type NormalizeSpec struct {
@@ -23,9 +27,9 @@ type Normalizer struct {
 // Apply subtracts the mean of src and divides by its standard deviation: (x - mean)/√(variance + Epsilon)·Scale +
 // Shift, for an array of the given shape. Data without deviation become Shift. Elements are computed in float32 and
 // saturate where to is an integer type.
-func (n *Normalizer) Apply(dst []byte, to DType, src []byte, from DType, shape []int, s *NormalizeSpec) error {
+func (n *Normalizer) Apply(dst []byte, to datum.DType, src []byte, from datum.DType, shape []int, s *NormalizeSpec) error {
 	count := elements(shape)
-	if !to.valid() || !from.valid() || len(src) != count*from.Size() || len(dst) != count*to.Size() {
+	if to.Size() == 0 || from.Size() == 0 || len(src) != count*from.Size() || len(dst) != count*to.Size() {
 		return badArgument("normalize", "%d bytes of %v and %d of %v for shape %v", len(src), from, len(dst), to, shape)
 	}
 	if s.Axes != nil && s.Mean != nil && s.StdDev != nil {
@@ -40,7 +44,7 @@ func (n *Normalizer) Apply(dst []byte, to DType, src []byte, from DType, shape [
 		return nil
 	}
 	n.x, n.mean, n.inv = grow(n.x, count), grow(n.mean, groups), grow(n.inv, groups)
-	convert(bytesOf(n.x), Float32, src, from)
+	convert(datum.BytesOf(n.x), datum.Float32, src, from)
 	n.center(s, &g)
 	n.deviate(s, &g)
 	g.restart()

@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 func TestFloat16RoundTrip(t *testing.T) {
@@ -50,39 +52,39 @@ func TestToFloat16IsNearest(t *testing.T) {
 func TestCast(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	for _, c := range []struct {
-		to         DType
+		to         datum.DType
 		give, want []float64
 	}{
-		{Uint8, []float64{nan, -inf, inf, -0.5, 0.5, 254.5, 255.5, -1}, []float64{0, 0, 255, 0, 1, 255, 255, 0}},
-		{Int8, []float64{nan, -inf, inf, -1.5, 127.5, -129}, []float64{0, -128, 127, -2, 127, -128}},
-		{Uint16, []float64{nan, 65535.5, -3}, []float64{0, 65535, 0}},
-		{Int16, []float64{nan, 32767.6, -32769}, []float64{0, 32767, -32768}},
-		{Uint32, []float64{nan, 1e20, -3}, []float64{0, math.MaxUint32, 0}},
-		{Int32, []float64{nan, 1e20, -1e20}, []float64{math.MinInt32, math.MaxInt32, math.MinInt32}},
-		{Uint64, []float64{nan, 1e20, -3}, []float64{1 << 63, math.MaxUint64, 0}},
-		{Int64, []float64{nan, 1e20, -1e20}, []float64{math.MinInt64, math.MaxInt64, math.MinInt64}},
-		{Bool, []float64{nan, 0.49, -0.5, 3, 0}, []float64{1, 0, 1, 1, 0}},
-		{Float16, []float64{70000, -70000, 1.0 / 3}, []float64{inf, -inf, 0.333251953125}},
-		{Float32, []float64{1e-3, 1e39}, []float64{float64(float32(1e-3)), inf}},
+		{datum.Uint8, []float64{nan, -inf, inf, -0.5, 0.5, 254.5, 255.5, -1}, []float64{0, 0, 255, 0, 1, 255, 255, 0}},
+		{datum.Int8, []float64{nan, -inf, inf, -1.5, 127.5, -129}, []float64{0, -128, 127, -2, 127, -128}},
+		{datum.Uint16, []float64{nan, 65535.5, -3}, []float64{0, 65535, 0}},
+		{datum.Int16, []float64{nan, 32767.6, -32769}, []float64{0, 32767, -32768}},
+		{datum.Uint32, []float64{nan, 1e20, -3}, []float64{0, math.MaxUint32, 0}},
+		{datum.Int32, []float64{nan, 1e20, -1e20}, []float64{math.MinInt32, math.MaxInt32, math.MinInt32}},
+		{datum.Uint64, []float64{nan, 1e20, -3}, []float64{1 << 63, math.MaxUint64, 0}},
+		{datum.Int64, []float64{nan, 1e20, -1e20}, []float64{math.MinInt64, math.MaxInt64, math.MinInt64}},
+		{datum.Bool, []float64{nan, 0.49, -0.5, 3, 0}, []float64{1, 0, 1, 1, 0}},
+		{datum.Float16, []float64{70000, -70000, 1.0 / 3}, []float64{inf, -inf, 0.333251953125}},
+		{datum.Float32, []float64{1e-3, 1e39}, []float64{float64(float32(1e-3)), inf}},
 	} {
 		var src []byte
 		for _, v := range c.give {
 			src = binary.NativeEndian.AppendUint64(src, math.Float64bits(v))
 		}
 		dst := make([]byte, len(c.give)*c.to.Size())
-		require.NoError(t, Cast(dst, c.to, src, Float64))
+		require.NoError(t, Cast(dst, c.to, src, datum.Float64))
 		back := make([]byte, len(src))
-		require.NoError(t, Cast(back, Float64, dst, c.to))
-		require.Equal(t, c.want, view[float64](back), c.to.String())
+		require.NoError(t, Cast(back, datum.Float64, dst, c.to))
+		require.Equal(t, c.want, datum.View[float64](back), c.to.String())
 	}
 }
 
 // TestCastOfIntegersSaturates compares all pairs of integer types with arithmetic that cannot overflow.
 func TestCastOfIntegersSaturates(t *testing.T) {
-	types := []DType{Uint8, Int8, Uint16, Int16, Uint32, Int32, Uint64, Int64}
-	ranges := map[DType][2]float64{
-		Uint8: {0, math.MaxUint8}, Int8: {math.MinInt8, math.MaxInt8}, Uint16: {0, math.MaxUint16}, Int16: {math.MinInt16, math.MaxInt16},
-		Uint32: {0, math.MaxUint32}, Int32: {math.MinInt32, math.MaxInt32}, Uint64: {0, math.MaxUint64}, Int64: {math.MinInt64, math.MaxInt64},
+	types := []datum.DType{datum.Uint8, datum.Int8, datum.Uint16, datum.Int16, datum.Uint32, datum.Int32, datum.Uint64, datum.Int64}
+	ranges := map[datum.DType][2]float64{
+		datum.Uint8: {0, math.MaxUint8}, datum.Int8: {math.MinInt8, math.MaxInt8}, datum.Uint16: {0, math.MaxUint16}, datum.Int16: {math.MinInt16, math.MaxInt16},
+		datum.Uint32: {0, math.MaxUint32}, datum.Int32: {math.MinInt32, math.MaxInt32}, datum.Uint64: {0, math.MaxUint64}, datum.Int64: {math.MinInt64, math.MaxInt64},
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		from, to := rapid.SampledFrom(types).Draw(t, "from"), rapid.SampledFrom(types).Draw(t, "to")
@@ -90,18 +92,18 @@ func TestCastOfIntegersSaturates(t *testing.T) {
 		binary.NativeEndian.PutUint64(word[:], rapid.Uint64().Draw(t, "bits"))
 		src := word[:from.Size()]
 		var wide, got, back [8]byte
-		require.NoError(t, Cast(wide[:], Float64, src, from))
+		require.NoError(t, Cast(wide[:], datum.Float64, src, from))
 		require.NoError(t, Cast(got[:to.Size()], to, src, from))
-		require.NoError(t, Cast(back[:], Float64, got[:to.Size()], to))
-		v := view[float64](wide[:])[0]
-		require.Equal(t, min(max(v, ranges[to][0]), ranges[to][1]), view[float64](back[:])[0], "%v %v to %v", v, from, to)
+		require.NoError(t, Cast(back[:], datum.Float64, got[:to.Size()], to))
+		v := datum.View[float64](wide[:])[0]
+		require.Equal(t, min(max(v, ranges[to][0]), ranges[to][1]), datum.View[float64](back[:])[0], "%v %v to %v", v, from, to)
 	})
 }
 
 func TestCastRefuses(t *testing.T) {
-	require.Error(t, Cast(make([]byte, 3), Uint8, make([]byte, 4), Uint8))
-	require.Error(t, Cast(make([]byte, 4), 0, make([]byte, 4), Uint8))
-	require.Error(t, Cast(make([]byte, 4), Uint8, make([]byte, 4), Bool+1))
+	require.Error(t, Cast(make([]byte, 3), datum.Uint8, make([]byte, 4), datum.Uint8))
+	require.Error(t, Cast(make([]byte, 4), 0, make([]byte, 4), datum.Uint8))
+	require.Error(t, Cast(make([]byte, 4), datum.Uint8, make([]byte, 4), datum.Bool+1))
 }
 
 // walk calls f with every index of shape in row-major order.
@@ -283,7 +285,7 @@ func TestNormalizeGivesMomentsAskedFor(t *testing.T) {
 		}
 		out := make([]float32, len(x))
 		s := NormalizeSpec{Axes: axes, Scale: 3, Shift: 10}
-		require.NoError(t, n.Apply(bytesOf(out), Float32, bytesOf(x), Float32, shape, &s))
+		require.NoError(t, n.Apply(datum.BytesOf(out), datum.Float32, datum.BytesOf(x), datum.Float32, shape, &s))
 		groups := map[string][]float64{}
 		walk(shape, func(at []int) {
 			key := slices.Clone(at)
@@ -312,19 +314,19 @@ func TestNormalizeGivesMomentsAskedFor(t *testing.T) {
 	one := float32(1)
 	three := []float32{1, 2, 6}
 	out := make([]float32, 3)
-	require.NoError(t, n.Apply(bytesOf(out), Float32, bytesOf(three), Float32, []int{3}, &NormalizeSpec{Mean: &one, Scale: 1, DDoF: 1}))
+	require.NoError(t, n.Apply(datum.BytesOf(out), datum.Float32, datum.BytesOf(three), datum.Float32, []int{3}, &NormalizeSpec{Mean: &one, Scale: 1, DDoF: 1}))
 	require.InDeltaSlice(t, []float32{0, 0.277350, 1.386750}, out, 1e-5, "the deviation is about the given mean")
-	require.NoError(t, n.Apply(bytesOf(out), Float32, bytesOf(three), Float32, []int{3}, &NormalizeSpec{StdDev: &one, Scale: 1, Epsilon: 3}))
+	require.NoError(t, n.Apply(datum.BytesOf(out), datum.Float32, datum.BytesOf(three), datum.Float32, []int{3}, &NormalizeSpec{StdDev: &one, Scale: 1, Epsilon: 3}))
 	require.InDeltaSlice(t, []float32{-1, -0.5, 1.5}, out, 1e-5, "epsilon also counts for the given deviation")
 	half := float32(-0.5)
-	require.NoError(t, n.Apply(bytesOf(out), Float32, bytesOf(three), Float32, []int{3}, &NormalizeSpec{StdDev: &half, Scale: 1}))
+	require.NoError(t, n.Apply(datum.BytesOf(out), datum.Float32, datum.BytesOf(three), datum.Float32, []int{3}, &NormalizeSpec{StdDev: &half, Scale: 1}))
 	require.Equal(t, []float32{4, 2, -6}, out, "a negative deviation keeps its sign")
 	b := make([]byte, 4)
-	require.Error(t, n.Apply(b, Uint8, b, Uint8, []int{2, 2}, &NormalizeSpec{Axes: []int{2}}))
-	require.Error(t, n.Apply(b, Uint8, b, Uint8, []int{2, 2}, &NormalizeSpec{Axes: []int{1, 1}}))
-	require.Error(t, n.Apply(b, Uint8, b, Uint8, []int{2, 2}, &NormalizeSpec{Axes: []int{1}, Mean: &one, StdDev: &one}))
-	require.Error(t, n.Apply(b, Uint8, b, Uint8, []int{2, 3}, &NormalizeSpec{}))
-	require.NoError(t, n.Apply(nil, Float32, nil, Float32, []int{2, 0}, &NormalizeSpec{Axes: []int{0}}))
+	require.Error(t, n.Apply(b, datum.Uint8, b, datum.Uint8, []int{2, 2}, &NormalizeSpec{Axes: []int{2}}))
+	require.Error(t, n.Apply(b, datum.Uint8, b, datum.Uint8, []int{2, 2}, &NormalizeSpec{Axes: []int{1, 1}}))
+	require.Error(t, n.Apply(b, datum.Uint8, b, datum.Uint8, []int{2, 2}, &NormalizeSpec{Axes: []int{1}, Mean: &one, StdDev: &one}))
+	require.Error(t, n.Apply(b, datum.Uint8, b, datum.Uint8, []int{2, 3}, &NormalizeSpec{}))
+	require.NoError(t, n.Apply(nil, datum.Float32, nil, datum.Float32, []int{2, 0}, &NormalizeSpec{Axes: []int{0}}))
 }
 
 func noiseKey(at []int) []byte {
@@ -339,7 +341,7 @@ func noiseKey(at []int) []byte {
 func TestCropMirrorNormalizeAgreesWithIndexing(t *testing.T) {
 	var n CropMirrorNormalizer
 	rapid.Check(t, func(t *rapid.T) {
-		src := drawImage(t, Uint8, Float32, Int16)
+		src := drawImage(t, datum.Uint8, datum.Float32, datum.Int16)
 		s := CMNSpec{
 			Y: rapid.IntRange(-3, src.H+2).Draw(t, "y"), X: rapid.IntRange(-3, src.W+2).Draw(t, "x"),
 			H: rapid.IntRange(1, 40).Draw(t, "rows"), W: rapid.IntRange(1, 40).Draw(t, "columns"),
@@ -360,10 +362,10 @@ func TestCropMirrorNormalizeAgreesWithIndexing(t *testing.T) {
 		}
 		values := make([]float32, src.H*src.W*src.C)
 		for y := range src.H {
-			convert(bytesOf(values[y*src.W*src.C:][:src.W*src.C]), Float32, src.row(y), src.Type)
+			convert(datum.BytesOf(values[y*src.W*src.C:][:src.W*src.C]), datum.Float32, src.row(y), src.Type)
 		}
 		got := make([]float32, s.H*s.W*s.DstC)
-		require.NoError(t, n.Apply(bytesOf(got), Float32, src, &s))
+		require.NoError(t, n.Apply(datum.BytesOf(got), datum.Float32, src, &s))
 		walk([]int{s.H, s.W, s.DstC}, func(at []int) {
 			y, x, c := at[0], at[1], at[2]
 			if s.Mirror {
@@ -387,12 +389,67 @@ func TestCropMirrorNormalizeAgreesWithIndexing(t *testing.T) {
 	})
 }
 
+// drawWindow draws what becomes of pictures of three bytes a pixel in one pass. An output has at most 14 kB.
+func drawWindow(t *rapid.T, src *Image) CMNSpec {
+	s := CMNSpec{
+		Y: rapid.IntRange(-3, src.H+2).Draw(t, "y"), X: rapid.IntRange(-3, src.W+2).Draw(t, "x"),
+		H: rapid.IntRange(1, 9).Draw(t, "rows"), W: rapid.IntRange(1, 100).Draw(t, "columns"),
+		Mean: []float32{123.675, 116.28, 103.53}, Std: []float32{58.395, 57.12, 57.375},
+		Mirror: rapid.Bool().Draw(t, "mirror"), Scale: 3, Shift: rapid.Float32Range(-1, 1).Draw(t, "shift"),
+		DstCHW: true, DstC: rapid.IntRange(3, 4).Draw(t, "channels"),
+	}
+	if rapid.Bool().Draw(t, "fill") {
+		s.Fill = []float32{7}
+	}
+	return s
+}
+
+// onePass compares pictures of three bytes a pixel that become planes of float32 with one expression per element, to
+// the bit.
+func onePass(t *rapid.T) {
+	src := &Image{Type: datum.Uint8, H: rapid.IntRange(1, 9).Draw(t, "h"), W: rapid.IntRange(1, 100).Draw(t, "w"), C: 3}
+	src.Pix = noise(src.H*src.W*3, rapid.Uint64().Draw(t, "pixels"))
+	s := drawWindow(t, src)
+	got := make([]float32, s.H*s.W*s.DstC)
+	var n CropMirrorNormalizer
+	if err := n.Apply(datum.BytesOf(got), datum.Float32, src, &s); err != nil {
+		t.Fatal(err)
+	}
+	requireBits(t, indexed(src, &s), got, "one pass")
+}
+
+// indexed is what CropMirrorNormalizer makes of bytes in planes of float32.
+func indexed(src *Image, s *CMNSpec) []float32 {
+	want := make([]float32, 0, s.H*s.W*s.DstC)
+	for c := range s.DstC {
+		for y := range s.H {
+			for x := range s.W {
+				if s.Mirror {
+					x = s.W - 1 - x
+				}
+				sy, sx := s.Y+y, s.X+x
+				v := pick(s.Fill, c, 0)
+				if c < src.C && sy >= 0 && sy < src.H && sx >= 0 && sx < src.W {
+					scale, bias := s.affine(c)
+					v = float32(float32(src.Pix[(sy*src.W+sx)*src.C+c])*scale) + bias
+				}
+				want = append(want, v)
+			}
+		}
+	}
+	return want
+}
+
+func TestOnePassIsTheSameToTheBit(t *testing.T) { rapid.Check(t, onePass) }
+
+func FuzzOnePass(f *testing.F) { f.Fuzz(rapid.MakeFuzz(onePass)) }
+
 func TestCropMirrorNormalizeRefuses(t *testing.T) {
 	var n CropMirrorNormalizer
-	image := Image{Pix: make([]byte, 48), Type: Uint8, H: 4, W: 4, C: 3}
+	image := Image{Pix: make([]byte, 48), Type: datum.Uint8, H: 4, W: 4, C: 3}
 	dst := make([]byte, 12)
 	good := CMNSpec{H: 2, W: 2, DstC: 3, Scale: 1}
-	require.NoError(t, n.Apply(dst, Uint8, &image, &good))
+	require.NoError(t, n.Apply(dst, datum.Uint8, &image, &good))
 	for name, change := range map[string]func(*CMNSpec, *Image){
 		"fill":     func(s *CMNSpec, _ *Image) { s.H, s.W, s.DstC, s.Fill = 1, 3, 4, []float32{1, 2, 3} },
 		"size":     func(s *CMNSpec, _ *Image) { s.H = 3 },
@@ -405,7 +462,7 @@ func TestCropMirrorNormalizeRefuses(t *testing.T) {
 		s, m := good, image
 		change(&s, &m)
 		var bad *ArgumentError
-		require.ErrorAs(t, n.Apply(dst, Uint8, &m, &s), &bad, name)
+		require.ErrorAs(t, n.Apply(dst, datum.Uint8, &m, &s), &bad, name)
 	}
 }
 
@@ -420,8 +477,6 @@ func TestScaleBytes(t *testing.T) {
 }
 
 func TestNames(t *testing.T) {
-	require.Equal(t, "float16", Float16.String())
-	require.Equal(t, "DType(99)", DType(99).String())
 	require.Equal(t, "lanczos3", Lanczos3.String())
 	require.Equal(t, "Filter(99)", Filter(99).String())
 	require.Equal(t, "not_smaller", ResizeNotSmaller.String())

@@ -1,20 +1,25 @@
 package imaging
 
+import "github.com/planktonml/plankton/pipeline/datum"
+
 // Resampler resizes pictures. It holds tables and rows between calls, so that a call allocates nothing once the
 // sizes have been seen; each goroutine needs its own. The zero value is ready.
 //
 // Every source row is resampled horizontally once, into a ring that holds as many rows as the vertical filter spans;
 // every output row is a weighted sum of the ring. Intermediate values are float32.
 type Resampler struct {
-	y, x   taps // all channels of interleaved pictures; luma of planar ones
-	cy, cx taps // chroma
-	bands  []band
-	out    []float32 // the output row at hand, band by band
-	norms  norms
-	stream bool      // the output at hand is written past the caches
-	planes []byte    // one source row, a plane per channel
-	floats []float32 // one source row of other types than bytes
-	line   []byte    // one output row in bytes, a plane per channel
+	y, x     taps // all channels of interleaved pictures; luma of planar ones
+	cy, cx   taps // chroma
+	bands    []band
+	out      []float32 // the output row at hand, band by band
+	norms    norms
+	twist    byteTwist
+	levels   []float32 // the output row at hand behind the twist, a plane per channel
+	twisting bool      // colours are mapped on the way
+	stream   bool      // the output at hand is written past the caches
+	planes   []byte    // one source row, a plane per channel
+	floats   []float32 // one source row of other types than bytes
+	line     []byte    // one output row in bytes, a plane per channel
 }
 
 // band is one channel on its way through the resampler.
@@ -94,15 +99,16 @@ func inSourceOrder(a *Axis, i int) int {
 
 // Resize resamples src as p says into dst, a dense array of p.Y.Out × p.X.Out × src.C elements of type to, which
 // must hold exactly that many and not overlap src. Values outside the range of an integer type saturate.
-func (r *Resampler) Resize(dst []byte, to DType, src *Image, p Plan) error {
+func (r *Resampler) Resize(dst []byte, to datum.DType, src *Image, p Plan) error {
 	if err := checkResize(src, &p); err != nil {
 		return err
 	}
 	rowBytes := p.X.Out * src.C * to.Size()
-	if !to.valid() || len(dst) != p.Y.Out*rowBytes {
+	if to.Size() == 0 || len(dst) != p.Y.Out*rowBytes {
 		return badArgument("resize", "%d bytes for the output, %d×%d×%d elements of %v are wanted", len(dst), p.Y.Out, p.X.Out, src.C, to)
 	}
 	r.prepare(p, src.C)
+	r.twisting = false
 	r.floats = grow(r.floats, max(src.W, p.X.Out)*src.C)
 	for i := range p.Y.Out {
 		y := inSourceOrder(&p.Y, i)
@@ -112,10 +118,10 @@ func (r *Resampler) Resize(dst []byte, to DType, src *Image, p Plan) error {
 		}
 		row := dst[y*rowBytes:][:rowBytes]
 		switch to {
-		case Uint8:
+		case datum.Uint8:
 			r.storeBytes(row, p.X.Out, src.C)
-		case Float32:
-			interleave(view[float32](row), r.out, p.X.Out, r.bands[0].pitch, src.C)
+		case datum.Float32:
+			interleave(datum.View[float32](row), r.out, p.X.Out, r.bands[0].pitch, src.C)
 		default:
 			line := r.floats[:p.X.Out*src.C]
 			interleave(line, r.out, p.X.Out, r.bands[0].pitch, src.C)
@@ -139,7 +145,7 @@ func checkResize(src *Image, p *Plan) error {
 func (r *Resampler) load(src *Image, i int) {
 	from, to := r.bands[0].missing(i)
 	for y := from; y < to; y++ {
-		if src.Type == Uint8 {
+		if src.Type == datum.Uint8 {
 			r.loadBytes(src, y)
 		} else {
 			r.loadOther(src, y)
@@ -169,7 +175,7 @@ func (r *Resampler) loadBytes(src *Image, y int) {
 func (r *Resampler) loadOther(src *Image, y int) {
 	n, c := r.x.n, src.C
 	row := r.floats[:src.W*c]
-	convert(bytesOf(row), Float32, src.row(y), src.Type)
+	convert(datum.BytesOf(row), datum.Float32, src.row(y), src.Type)
 	for ch := range r.bands {
 		slot := r.bands[ch].slot(y)
 		for i, first := range r.x.first {
@@ -185,7 +191,13 @@ func (r *Resampler) loadOther(src *Image, y int) {
 }
 
 // channel returns the output row at hand of channel c; a single band serves all channels.
-func (r *Resampler) channel(c int) []float32 { return r.bands[min(c, len(r.bands)-1)].out }
+func (r *Resampler) channel(c int) []float32 {
+	if r.twisting {
+		n := len(r.levels) / 3
+		return r.levels[c*n:][:n]
+	}
+	return r.bands[min(c, len(r.bands)-1)].out
+}
 
 // storeBytes writes the output row at hand as w pixels of c interleaved bytes.
 func (r *Resampler) storeBytes(dst []byte, w, c int) {

@@ -58,6 +58,24 @@ func toRGBAffineAVX2(red *float32, green *float32, blue *float32, y *float32, cb
 //go:noescape
 func toRGBAffineStreamAVX2(red *float32, green *float32, blue *float32, y *float32, cb *float32, cr *float32, n int, norm *float32)
 
+// twistBytesAVX2 maps the colours of n pixels of three bytes, a multiple of 8. It reads and writes two pixels more.
+// For each channel, table holds eight copies of the upper parts of the factors of red and green, in one word, and of
+// blue and of the offset; then those of their lower parts.
+//
+//go:noescape
+func twistBytesAVX2(dst *byte, src *byte, n int, table *int32)
+
+// twistRowsAVX2 rounds n pixels, a multiple of 8, whose channels are apart, to levels, maps their colours as
+// twistBytesAVX2 does, and stores level·scale + bias. norm is that of toRGBAffineAVX2.
+//
+//go:noescape
+func twistRowsAVX2(red *float32, green *float32, blue *float32, a *float32, b *float32, c *float32, n int, table *int32, norm *float32)
+
+// twistRowsStreamAVX2 writes past the caches; the destinations are aligned to 32 bytes.
+//
+//go:noescape
+func twistRowsStreamAVX2(red *float32, green *float32, blue *float32, a *float32, b *float32, c *float32, n int, table *int32, norm *float32)
+
 // quantiseAVX2 rounds n values, a multiple of 8, to the integers 0 … 255.
 //
 //go:noescape
@@ -97,6 +115,22 @@ func join3AVX2(dst *byte, a *byte, b *byte, c *byte, n int)
 //
 //go:noescape
 func joinFloatsAVX2(dst *float32, a *float32, b *float32, c *float32, n int)
+
+// normalize3AVX2 takes n pixels of three bytes, a multiple of 16, apart and stores value·scale + bias of each channel.
+//
+//go:noescape
+func normalize3AVX2(a *float32, b *float32, c *float32, src *byte, n int, norm *float32)
+
+// normalize3MirrorAVX2 is normalize3AVX2 for a source that is read from its end: src is where its last 16 pixels begin.
+//
+//go:noescape
+func normalize3MirrorAVX2(a *float32, b *float32, c *float32, src *byte, n int, norm *float32)
+
+// reverseAVX2 exchanges n values, a multiple of 8, from first on with as many that end with the eight at last, and
+// reverses both.
+//
+//go:noescape
+func reverseAVX2(first *float32, last *float32, n int)
 
 // fenceSSE makes what was written past the caches visible before anything that follows.
 func fenceSSE()

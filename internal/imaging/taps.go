@@ -16,10 +16,11 @@ type taps struct {
 	wide    bool // n is a multiple of 8 and sums are formed as horizontalWideGo does
 	shuffle shuffle
 
-	// Scratch of build: the weights before the common width is known, the zeros in front of them, one window.
-	raw    []float32
-	lead   []int32
-	window []float32
+	// Scratch of build: the weights before the common width is known, where in them the zeros in front end and those
+	// behind begin, one window.
+	raw        []float32
+	lead, last []int32
+	window     []float32
 }
 
 // buildVertical computes the weights of an axis along which whole rows are summed. Memory is reused, and nothing is
@@ -123,6 +124,7 @@ func (t *taps) buildWindows(a Axis) {
 	width := min(w.support, a.End-a.Start)
 	t.raw = grow(t.raw, a.Out*width)
 	t.lead = grow(t.lead, a.Out)
+	t.last = grow(t.last, a.Out)
 	t.window = grow(t.window, w.support)
 	t.n = 1
 	for i := range t.first {
@@ -153,8 +155,11 @@ func (t *taps) buildWindows(a Axis) {
 				row[k] /= sum
 			}
 		}
-		t.first[i], t.lead[i] = int32(first), int32(begin)
-		t.n = max(t.n, end-begin)
+		t.first[i], t.lead[i], t.last[i] = int32(first), int32(begin), int32(end)
+	}
+	t.ascend(scale < 0)
+	for i, lead := range t.lead {
+		t.n = max(t.n, int(t.last[i]-lead))
 	}
 
 	// Then a common length, the shortest that holds every window.
@@ -163,6 +168,20 @@ func (t *taps) buildWindows(a Axis) {
 		lead = min(lead, int32(width-t.n))
 		t.first[i] += lead
 		copy(t.weight[i*t.n:(i+1)*t.n], t.raw[i*width+int(lead):])
+	}
+}
+
+// ascend makes windows begin no later than those that follow them in the source. A filter is zero at some samples inside
+// its support: an output that lies exactly on a sample would lose the zeros in front of that sample, and begin later than
+// its neighbour, whose first rows the ring would no longer hold.
+func (t *taps) ascend(mirrored bool) {
+	least := int32(math.MaxInt32)
+	for i := range t.first {
+		if !mirrored {
+			i = len(t.first) - 1 - i
+		}
+		least = min(least, t.first[i]+t.lead[i])
+		t.lead[i] = least - t.first[i]
 	}
 }
 

@@ -137,3 +137,31 @@ func TestTapsOfMirroredAxisAreReversed(t *testing.T) {
 		require.InDeltaSlice(t, forward.weight[i*forward.n:(i+1)*forward.n], backward.weight[j*forward.n:(j+1)*forward.n], 1e-5)
 	}
 }
+
+// Rows are loaded in order, and each once: no window may begin before those that came earlier. All small crops of a
+// source that is enlarged by whole factors are tried, where some outputs lie on a sample and the filter is zero at others.
+func TestWindowsFollowOneAnother(t *testing.T) {
+	var tp taps
+	for _, f := range []Filter{Linear, Triangular, Cubic, Lanczos3, Gaussian} {
+		for n := 1; n <= 6; n++ {
+			for factor := 1; factor <= 6; factor++ {
+				all := Axis{Out: n * factor, Hi: float64(n), End: n, Filter: f}
+				for from := range all.Out {
+					for out := 1; out <= min(8, all.Out-from); out++ {
+						a := all.Crop(from, out)
+						tp.buildVertical(a)
+						for i := 1; i < out; i++ {
+							require.GreaterOrEqual(t, tp.first[i], tp.first[i-1], "%+v", a)
+						}
+						require.LessOrEqual(t, int(tp.first[out-1])+tp.n, a.End, "%+v", a)
+						tp.buildVertical(a.Mirror())
+						for i := 1; i < out; i++ {
+							require.LessOrEqual(t, tp.first[i], tp.first[i-1], "%+v, mirrored", a)
+						}
+						require.LessOrEqual(t, int(tp.first[0])+tp.n, a.End, "%+v, mirrored", a)
+					}
+				}
+			}
+		}
+	}
+}

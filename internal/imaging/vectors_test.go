@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/planktonml/plankton/internal/datatest"
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 // vectorArray is an array as the recorded figures hold it.
@@ -33,13 +34,13 @@ type vector struct {
 
 // array is an array in memory.
 type array struct {
-	typ    DType
+	typ    datum.DType
 	shape  []int
 	layout string
 	data   []byte
 }
 
-func newArray(t DType, layout string, shape ...int) array {
+func newArray(t datum.DType, layout string, shape ...int) array {
 	return array{typ: t, shape: shape, layout: layout, data: make([]byte, elements(shape)*t.Size())}
 }
 
@@ -47,17 +48,13 @@ func (a array) image() *Image {
 	return &Image{Pix: a.data, Type: a.typ, H: a.shape[0], W: a.shape[1], C: a.shape[2]}
 }
 
-func parseDType(name string) DType {
+func parseDType(name string) datum.DType {
 	name = strings.ToLower(strings.TrimPrefix(name, "types."))
 	if name == "float" {
 		name = "float32"
 	}
-	return DType(slices.IndexFunc(dtypes[:], func(d struct {
-		name string
-		size int
-	}) bool {
-		return d.name == name
-	}))
+	t, _ := datum.ParseDType(name)
+	return t
 }
 
 func (v vectorArray) array(t *testing.T) array {
@@ -78,14 +75,14 @@ func (v vectorArray) array(t *testing.T) array {
 		}
 		f = binary.NativeEndian.AppendUint64(f, math.Float64bits(d))
 	}
-	require.NoError(t, Cast(a.data, a.typ, f, Float64))
+	require.NoError(t, Cast(a.data, a.typ, f, datum.Float64))
 	return a
 }
 
 func (a array) floats() []float64 {
 	f := make([]byte, elements(a.shape)*8)
-	convert(f, Float64, a.data, a.typ)
-	return view[float64](f)
+	convert(f, datum.Float64, a.data, a.typ)
+	return datum.View[float64](f)
 }
 
 func (v vector) number(name string, otherwise float64) float64 {
@@ -114,7 +111,7 @@ func (v vector) text(name string) string {
 	return strings.TrimPrefix(s, "types.")
 }
 
-func (v vector) dtype(otherwise DType) DType {
+func (v vector) dtype(otherwise datum.DType) datum.DType {
 	if v.text("dtype") == "" {
 		return otherwise
 	}
@@ -252,7 +249,7 @@ func bounds(v vector) Bounds {
 	return map[string]Bounds{"": BoundsError, "error": BoundsError, "pad": BoundsPad, "trim_to_shape": BoundsTrim}[v.text("out_of_bounds_policy")]
 }
 
-func fillBytes(v vector, typ DType) []byte {
+func fillBytes(v vector, typ datum.DType) []byte {
 	f := to32(v.numbers("fill_values"))
 	out := make([]byte, len(f)*typ.Size())
 	castFrom(out, typ, f)
@@ -304,9 +301,9 @@ func applyCMN(t *testing.T, v vector, in []array) (array, error) {
 			s.DstC++
 		}
 	}
-	out := newArray(v.dtype(Float32), "HWC", h, w, s.DstC)
+	out := newArray(v.dtype(datum.Float32), "HWC", h, w, s.DstC)
 	if s.DstCHW {
-		out = newArray(v.dtype(Float32), "CHW", s.DstC, h, w)
+		out = newArray(v.dtype(datum.Float32), "CHW", s.DstC, h, w)
 	}
 	var n CropMirrorNormalizer
 	return out, n.Apply(out.data, out.typ, src, &s)
@@ -319,19 +316,19 @@ func applyCast(t *testing.T, v vector, in []array) (array, error) {
 
 func applyOneHot(t *testing.T, v vector, in []array) (array, error) {
 	labels := make([]byte, 8*elements(in[0].shape))
-	convert(labels, Int64, in[0].data, in[0].typ)
+	convert(labels, datum.Int64, in[0].data, in[0].typ)
 	classes := int(v.number("num_classes", 0))
 	axis := int(v.number("axis", -1))
 	if axis < 0 {
 		axis = len(in[0].shape)
 	}
-	out := newArray(v.dtype(Float32), "", slices.Insert(slices.Clone(in[0].shape), axis, classes)...)
+	out := newArray(v.dtype(datum.Float32), "", slices.Insert(slices.Clone(in[0].shape), axis, classes)...)
 	inner := elements(in[0].shape[axis:])
 	on, off := v.number("on_value", 1), v.number("off_value", 0)
-	if out.typ == Int32 {
-		return out, OneHot(view[int32](out.data), view[int64](labels), classes, inner, int32(on), int32(off))
+	if out.typ == datum.Int32 {
+		return out, OneHot(datum.View[int32](out.data), datum.View[int64](labels), classes, inner, int32(on), int32(off))
 	}
-	return out, OneHot(view[float32](out.data), view[int64](labels), classes, inner, float32(on), float32(off))
+	return out, OneHot(datum.View[float32](out.data), datum.View[int64](labels), classes, inner, float32(on), float32(off))
 }
 
 func applyNormalize(t *testing.T, v vector, in []array) (array, error) {
@@ -352,7 +349,7 @@ func applyNormalize(t *testing.T, v vector, in []array) (array, error) {
 	if d := to32(v.numbers("stddev")); len(d) > 0 {
 		s.StdDev = &d[0]
 	}
-	out := newArray(v.dtype(Float32), a.layout, a.shape...)
+	out := newArray(v.dtype(datum.Float32), a.layout, a.shape...)
 	var n Normalizer
 	return out, n.Apply(out.data, out.typ, a.data, a.typ, a.shape, &s)
 }

@@ -16,16 +16,23 @@ type Weights struct {
 
 // Weights returns the weights of the two axes: down the columns, and along the rows. The source is one of h×w samples.
 func (p *Plan) Weights(h, w int) (cols, rows Weights, err error) {
+	return new(Weigher).Weights(p, h, w)
+}
+
+// Weigher computes the weights of plan after plan in the same memory. The zero value is ready.
+type Weigher struct{ y, x taps }
+
+// Weights is [Plan.Weights]; what it returns is valid until the next call.
+func (k *Weigher) Weights(p *Plan, h, w int) (cols, rows Weights, err error) {
 	if err := p.Y.check(h); err != nil {
 		return cols, rows, err
 	}
 	if err := p.X.check(w); err != nil {
 		return cols, rows, err
 	}
-	var y, x taps
-	y.buildVertical(p.Y)
-	x.buildHorizontal(p.X)
-	return y.export(), x.export(), nil
+	k.y.buildVertical(p.Y)
+	k.x.buildHorizontal(p.X)
+	return k.y.export(), k.x.export(), nil
 }
 
 func (t *taps) export() Weights {

@@ -6,15 +6,17 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 // resizeBy is Resize to float32 as the documentation of Weights describes it.
 func resizeBy(cols, rows *Weights, src *Image) []float32 {
-	wide := rows.Wide && src.Type == Uint8
+	wide := rows.Wide && src.Type == datum.Uint8
 	pixels := make([]float32, src.W*src.C)
 	across := make([][]float32, src.H)
 	for y := range across {
-		convert(bytesOf(pixels), Float32, src.row(y), src.Type)
+		convert(datum.BytesOf(pixels), datum.Float32, src.row(y), src.Type)
 		for x, first := range rows.First {
 			for c := range src.C {
 				var sum [8]float32
@@ -46,12 +48,12 @@ func resizeBy(cols, rows *Weights, src *Image) []float32 {
 func TestWeightsMakeWhatResizeMakes(t *testing.T) {
 	var r Resampler
 	rapid.Check(t, func(t *rapid.T) {
-		src := drawImage(t, Uint8, Float32)
+		src := drawImage(t, datum.Uint8, datum.Float32)
 		p := drawPlan(t, src.H, src.W)
 		cols, rows, err := p.Weights(src.H, src.W)
 		require.NoError(t, err)
 		want := make([]float32, p.Y.Out*p.X.Out*src.C)
-		require.NoError(t, r.Resize(bytesOf(want), Float32, src, p))
+		require.NoError(t, r.Resize(datum.BytesOf(want), datum.Float32, src, p))
 		for i, v := range resizeBy(&cols, &rows, src) {
 			require.Equal(t, math.Float32bits(want[i]), math.Float32bits(v), "value %d is %g, Resize makes %g", i, v, want[i])
 		}

@@ -32,8 +32,10 @@ type bitReader struct {
 	end    int  // window[:end] is data
 	marker bool // the segment's data end at end: there is a marker, or the file's end, at src
 
-	data []byte
-	src  int // data[:src] is in the window or was
+	data  []byte
+	src   int // data[:src] is in the window or was
+	first int // where the segment begins
+	base  int // bytes that were in the window before its first one, byte stuffing taken out
 
 	spent bool // the segment's bits are used up
 	bad   bool // a code that is in no table, or a coefficient past the last one, was met
@@ -41,8 +43,8 @@ type bitReader struct {
 
 // start begins with a segment of coded data at data[src:].
 func (r *bitReader) start(data []byte, src int) {
-	r.data, r.src = data, src
-	r.bits, r.n, r.pos, r.end = 0, 0, 0, 0
+	r.data, r.src, r.first = data, src, src
+	r.bits, r.n, r.pos, r.end, r.base = 0, 0, 0, 0, 0
 	r.marker, r.spent, r.bad = false, false, false
 	r.fillWindow()
 }
@@ -71,6 +73,7 @@ func (r *bitReader) overrun() bool {
 // fillWindow moves what is left in the window to its start and unstuffs behind it.
 func (r *bitReader) fillWindow() {
 	r.end = copy(r.window[:], r.window[r.pos:r.end])
+	r.base += r.pos
 	r.pos = 0
 	for r.end < windowBytes {
 		in := r.data[r.src:min(len(r.data), r.src+windowBytes-r.end)]
@@ -108,14 +111,24 @@ func (r *bitReader) finish() {
 	clear(r.window[r.end : r.end+readAhead])
 }
 
-// offset returns the position in the file of the next bit.
+// offset returns the position in the file of the next bit. It is for errors alone: so that
+// it does not depend on where the window ends, it counts from the start of the segment.
 func (r *bitReader) offset() int {
 	p := r.pos - int(r.n/8)
-	if p >= r.end {
-		return r.src
+	if p > r.end {
+		return r.src // there is a marker
 	}
-	p = max(p, 0)
-	return r.src - (r.end - p) - bytes.Count(r.window[p:r.end], []byte{0xFF})
+	at := r.first
+	for left := r.base + p; left > 0; left-- {
+		for r.data[at] == 0xFF && at+1 < len(r.data) && r.data[at+1] == 0xFF {
+			at++ // a fill byte
+		}
+		if r.data[at] == 0xFF {
+			at++ // a stuffed byte follows
+		}
+		at++
+	}
+	return at
 }
 
 // skipToRestart leaves the segment and starts the one behind the restart marker

@@ -30,6 +30,10 @@ type Decoder struct {
 	// an end marker are errors still.
 	Tolerant bool
 
+	// Skips are those of the file that is decoded, if any are kept. They make decoding a
+	// region faster and change nothing else. A Tolerant decoder does not use them.
+	Skips Skips
+
 	// Context, if there is one, ends the work: it is asked between rows of blocks,
 	// and its cause is the error then.
 	Context context.Context
@@ -40,16 +44,16 @@ type Decoder struct {
 	ac     tableCache[acTable, *acTable]
 	sym    tableCache[symbolTable, *symbolTable]
 
-	geo    geometry
-	scan   scan
-	block  scratchBlock
-	coefs  [maxComponents][]block // of progressive files
-	filled [maxComponents][]bool  // blocks of coefs that have an AC coefficient
-	visits int                    // see visit
-	known  precision
-	planes Planes // of Pixels
-	rows   rowBuffers
-	damage error
+	geo     geometry
+	scan    scan
+	block   scratchBlock
+	coefs   [maxComponents][]block  // of progressive files
+	nonzero [maxComponents][]uint64 // by block of coefs, the AC coefficients that are not zero, by their place in zigzag order
+	visits  int                     // see visit
+	known   precision
+	planes  Planes // of Pixels
+	rows    rowBuffers
+	damage  error
 }
 
 // Header reads the header of a file without decoding it.

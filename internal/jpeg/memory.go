@@ -26,7 +26,7 @@ func (d *Decoder) Reserved() int64 {
 // Release gives the buffers up.
 func (d *Decoder) Release() {
 	d.planes.Release()
-	d.coefs, d.filled = [maxComponents][]block{}, [maxComponents][]bool{}
+	d.coefs, d.nonzero = [maxComponents][]block{}, [maxComponents][]uint64{}
 	d.rows = rowBuffers{}
 }
 

@@ -118,9 +118,9 @@ func (h *Header) coefBytes() int64 {
 	return n
 }
 
-// blockBytes is what the coefficients of a block take, and the flag of whether there are
-// any.
-const blockBytes = blockSize*2 + 1
+// blockBytes is what the coefficients of a block take, and the word that says which are not
+// zero.
+const blockBytes = blockSize*2 + 8
 
 func imageRect(h *Header) image.Rectangle { return image.Rect(0, 0, h.Width, h.Height) }
 

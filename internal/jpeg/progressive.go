@@ -1,6 +1,10 @@
 package jpeg
 
-import "slices"
+import (
+	"encoding/binary"
+	mathbits "math/bits"
+	"slices"
+)
 
 // maxScans bounds the work that a small progressive file can ask for: a scan may
 // say in a few bytes that it changes nothing.
@@ -23,19 +27,6 @@ func (t *symbolTable) build() {
 			t.fast[int(first)+i] = uint16(symbol)<<8 | uint16(length)
 		}
 	})
-}
-
-// decodeSymbol returns the run and the size that the next symbol consists of. The
-// bits of the value that may follow are loaded.
-func (r *bitReader) decodeSymbol(t *symbolTable) (run, size int) {
-	r.load()
-	e := t.fast[r.bits>>(64-symbolBits)]
-	symbol, length := uint8(e>>8), uint(uint8(e))
-	if length == 0 {
-		symbol, length = t.symbol(uint32(r.bits >> 48))
-	}
-	r.drop(length)
-	return int(symbol >> 4), int(symbol & 15)
 }
 
 func (r *bitReader) bit() bool {
@@ -106,11 +97,11 @@ func (d *Decoder) clearCoefficients() error {
 	for i := range d.frame.Components {
 		n := d.frame.coefBlocks(i)
 		if cap(d.coefs[i]) < n {
-			d.coefs[i], d.filled[i] = make([]block, n), make([]bool, n)
+			d.coefs[i], d.nonzero[i] = make([]block, n), make([]uint64, n)
 			continue
 		}
-		d.coefs[i], d.filled[i] = d.coefs[i][:n], d.filled[i][:n]
-		clear(d.filled[i])
+		d.coefs[i], d.nonzero[i] = d.coefs[i][:n], d.nonzero[i][:n]
+		clear(d.nonzero[i])
 		for blocks := range slices.Chunk(d.coefs[i], blocksPerLook) {
 			if err := ended(d.Context); err != nil {
 				return err
@@ -175,8 +166,8 @@ func (d *Decoder) rowOfDC(y int) error {
 func (d *Decoder) rowOfAC(y int) error {
 	s := &d.scan
 	c := &s.comps[0]
-	first := y * d.coefsPerRow(c.index)
-	coefs, filled := d.coefs[c.index][first:][:s.mcusX], d.filled[c.index][first:][:s.mcusX]
+	first, row := y*d.coefsPerRow(c.index), y/s.rows
+	coefs, nonzero := d.coefs[c.index][first:][:s.mcusX], d.nonzero[c.index][first:][:s.mcusX]
 	inRun := 0
 	for x := 0; x < s.mcusX; x++ {
 		coded, err := d.next()
@@ -187,23 +178,19 @@ func (d *Decoder) rowOfAC(y int) error {
 			x += s.skip(s.mcusX - x - 1)
 			continue
 		}
-		d.known.read(y / s.rows)
+		d.known.read(row)
 		if s.ah == 0 {
-			if d.firstAC(&coefs[x], c.sym) {
-				filled[x] = true
-			}
+			nonzero[x] = d.firstAC(&coefs[x], nonzero[x], c.sym)
 		} else {
-			if s.eobRun > 0 && filled[x] {
+			if s.eobRun > 0 && nonzero[x] != 0 {
 				inRun++
 			}
-			if d.refineAC(&coefs[x], c.sym) {
-				filled[x] = true
-			}
+			nonzero[x] = d.refineAC(&coefs[x], nonzero[x], c.sym)
 		}
 		if s.eobRun > 0 && !d.reader.overrun() {
 			n := min(s.eobRun, s.mcusX-x-1)
 			if s.ah != 0 {
-				n = unfilled(filled[x+1:][:n])
+				n = leadingZeros(nonzero[x+1:][:n])
 			}
 			n = s.skip(n)
 			s.eobRun -= n
@@ -213,14 +200,14 @@ func (d *Decoder) rowOfAC(y int) error {
 	return d.visit(inRun)
 }
 
-// unfilled returns how many blocks come before the first that has coefficients.
-func unfilled(filled []bool) int {
-	for i, f := range filled {
-		if f {
+// leadingZeros returns how many words come before the first that is not zero.
+func leadingZeros(words []uint64) int {
+	for i, w := range words {
+		if w != 0 {
 			return i
 		}
 	}
-	return len(filled)
+	return len(words)
 }
 
 // skip goes past up to n MCUs, which take no bits, but past no restart marker.
@@ -237,32 +224,62 @@ func (d *Decoder) coefsPerRow(comp int) int {
 	return ceilDiv(h.Width, 8*mh) * h.Sampling[comp].H
 }
 
-// firstAC reads the first bits of the AC coefficients of a band (T.81 G.1.2.2). It
-// reports whether there are any.
-func (d *Decoder) firstAC(b *block, t *symbolTable) (any bool) {
+// firstAC reads the first bits of the AC coefficients of a band (T.81 G.1.2.2), given which
+// coefficients of the block are not zero, and returns which are not zero now.
+func (d *Decoder) firstAC(b *block, nonzero uint64, t *symbolTable) uint64 {
 	s, r := &d.scan, &d.reader
 	if s.eobRun > 0 {
 		s.eobRun--
-		return false
+		return nonzero
 	}
-	for k := s.ss; k <= s.se; {
-		run, size := r.decodeSymbol(t)
+	bits, n, pos := r.bits, r.n, r.pos
+	for k := s.ss; k <= s.se; k++ {
+		bits |= binary.BigEndian.Uint64(r.window[pos:]) >> (n & 63)
+		pos += int(63-n) >> 3
+		n |= 56
+		symbol, length := t.lookup(bits)
+		r.bad = r.bad || length > maxCodeLength
+		bits <<= length & 63
+		n -= length
+		run, size := int(symbol>>4), uint(symbol&15)
 		if size == 0 {
 			if run < 15 {
+				r.bits, r.n, r.pos = bits, n, pos
 				s.eobRun = r.runLength(run) - 1
-				return any
+				return nonzero
 			}
-			k += 16
+			k += 15
 			continue
 		}
+		value := int32(bits >> (64 - size))
+		value += (1 - 1<<size) & ^(-(value >> (size - 1))) // as extend does
+		bits <<= size
+		n -= size
 		k += run
-		value := r.receive(uint(size)) << s.al
 		r.bad = r.bad || k > s.se
-		b[zigzag[k+1]] = int16(value)
-		any = true
-		k++
+		nonzero = set(b, nonzero, k, int16(value<<s.al))
 	}
-	return any
+	r.bits, r.n, r.pos = bits, n, pos
+	return nonzero
+}
+
+// lookup returns the symbol that the bits begin with and the length of its code.
+func (t *symbolTable) lookup(bits uint64) (symbol uint8, length uint) {
+	if e := t.fast[bits>>(64-symbolBits)]; e != 0 {
+		return uint8(e >> 8), uint(uint8(e))
+	}
+	return t.symbol(uint32(bits >> 48))
+}
+
+// set stores a coefficient, and returns which ones are not zero then. One past the end of the
+// block, of which only damaged files have any, is the last.
+func set(b *block, nonzero uint64, k int, value int16) uint64 {
+	b[zigzag[uint8(k+1)]&(blockSize-1)] = value
+	at := uint64(1) << min(k, blockSize-1)
+	if value == 0 { // shifted out
+		return nonzero &^ at
+	}
+	return nonzero | at
 }
 
 // runLength returns the length of a run of finished bands of category 0 to 14.
@@ -274,62 +291,72 @@ func (r *bitReader) runLength(category int) int {
 	return n
 }
 
-// refineAC reads one more bit of the AC coefficients of a band (T.81 G.1.2.3). It
-// reports whether there are new ones.
-func (d *Decoder) refineAC(b *block, t *symbolTable) (any bool) {
+// refineAC reads one more bit of the AC coefficients of a band (T.81 G.1.2.3), likewise.
+func (d *Decoder) refineAC(b *block, nonzero uint64, t *symbolTable) uint64 {
 	s, r := &d.scan, &d.reader
 	bit := int16(1) << s.al
-	k := s.ss
-	if s.eobRun == 0 {
-		for k <= s.se {
-			run, size := r.decodeSymbol(t)
-			if size == 0 && run < 15 {
+	known := nonzero // before the scan
+	bits, n, pos := r.bits, r.n, r.pos
+	for k := s.ss; s.eobRun > 0 || k <= s.se; k++ {
+		zeros, value := blockSize, int16(0) // that come before the next new coefficient, and that
+		if s.eobRun == 0 {
+			bits |= binary.BigEndian.Uint64(r.window[pos:]) >> (n & 63)
+			pos += int(63-n) >> 3
+			n |= 56
+			symbol, length := t.lookup(bits)
+			r.bad = r.bad || length > maxCodeLength
+			bits <<= length & 63
+			n -= length
+			switch run := int(symbol >> 4); {
+			case symbol&15 != 0:
+				zeros, value = run, bit*int16(int64(bits)>>63|1)*-1
+				bits <<= 1
+				n--
+			case run == 15:
+				zeros = 15
+			default:
+				r.bits, r.n, r.pos = bits, n, pos
 				s.eobRun = r.runLength(run)
+				bits, n = r.bits, r.n
+			}
+		}
+		for {
+			next := k + mathbits.TrailingZeros64(known>>uint(k)) // at least 64 for none
+			if next > s.se {
+				k = min(k+zeros, s.se+1)
 				break
 			}
-			var value int16
-			if size != 0 {
-				value = -bit
-				if r.bit() {
-					value = bit
-				}
+			if next-k > zeros {
+				k += zeros
+				break
 			}
-			k = r.refineNonzero(b, k, s.se, run, bit)
-			r.bad = r.bad || value != 0 && k > s.se
-			if value != 0 {
-				b[zigzag[k+1]] = value
-				any = true
+			zeros -= next - k
+			if n == 0 {
+				bits |= binary.BigEndian.Uint64(r.window[pos:])
+				pos, n = pos+7, 56
 			}
-			k++
+			c := &b[zigzag[uint8(next+1)]&(blockSize-1)]
+			sign := *c >> 15 // the value moves away from zero where the bit is set, and lacks it
+			delta := (bit ^ sign) - sign
+			if *c&bit != 0 {
+				delta = 0
+			}
+			*c += delta & int16(int64(bits)>>63)
+			bits <<= 1
+			n--
+			k = next + 1
 		}
-		if s.eobRun == 0 {
-			return any
+		if s.eobRun > 0 {
+			s.eobRun--
+			break
 		}
-	}
-	r.refineNonzero(b, k, s.se, blockSize, bit)
-	s.eobRun--
-	return any
-}
-
-// refineNonzero refines the coefficients from k to end that are not zero and passes
-// over zeros of them. It returns the place of the next zero.
-func (r *bitReader) refineNonzero(b *block, k, end, zeros int, bit int16) int {
-	for ; k <= end; k++ {
-		c := &b[zigzag[k+1]]
-		switch {
-		case *c == 0:
-			if zeros == 0 {
-				return k
-			}
-			zeros--
-		case !r.bit() || *c&bit != 0:
-		case *c > 0:
-			*c += bit
-		default:
-			*c -= bit
+		if value != 0 {
+			r.bad = r.bad || k > s.se
+			nonzero = set(b, nonzero, k, value)
 		}
 	}
-	return k
+	r.bits, r.n, r.pos = bits, n, pos
+	return nonzero
 }
 
 // transform computes the samples of a component from its coefficients.
@@ -346,8 +373,13 @@ func (d *Decoder) transform(p *Plane, comp int, smooth bool) error {
 			d.smoothRow(p.Pix[at:], p.Stride, comp, g.blocks.Min.Y+y)
 			continue
 		}
-		row := d.coefs[comp][(g.blocks.Min.Y+y)*perRow+g.blocks.Min.X:]
+		first := (g.blocks.Min.Y+y)*perRow + g.blocks.Min.X
+		row, nonzero := d.coefs[comp][first:], d.nonzero[comp][first:]
 		for x := range g.blocks.Dx() {
+			if nonzero[x] == 0 && g.size == 8 && !d.Tolerant {
+				idctFlat(p.Pix[at+x*g.size:], p.Stride, g.size, row[x][0]*q[0])
+				continue
+			}
 			d.idct(p.Pix[at+x*g.size:], p.Stride, g.size, &row[x], q)
 		}
 	}

@@ -21,6 +21,8 @@ type scan struct {
 	blocks  [maxMCUBlocks]mcuBlock
 
 	mcu         int // number of the next MCU
+	mark        int // the next MCU before which an entry of the decoder's Skips stands
+	perRow      int // entries for a row of MCUs
 	nextRestart int // number of the first MCU behind the next restart marker
 	restarts    int
 
@@ -58,7 +60,7 @@ func (d *Decoder) begin(data, sos []byte, pos int) error {
 		return formatErrorf(headerPos, "a malformed scan header")
 	}
 	n := int(sos[0])
-	*s = scan{n: n, nextRestart: noRestart}
+	*s = scan{n: n, nextRestart: noRestart, mark: noMark}
 	if d.frame.RestartInterval > 0 {
 		s.nextRestart = d.frame.RestartInterval
 	}
@@ -244,6 +246,9 @@ func (d *Decoder) next() (bool, error) {
 	}
 	if !r.ensure() {
 		return false, d.outOfData()
+	}
+	if s.mcu > s.mark {
+		d.pass()
 	}
 	return true, nil
 }

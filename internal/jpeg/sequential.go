@@ -59,6 +59,7 @@ func (d *Decoder) sequentialScan(dst *Planes) error {
 		c := &s.comps[i]
 		c.stride = dst.Plane[c.index].Stride
 	}
+	d.beginSkips()
 	for y := s.region.Min.Y; y < s.region.Max.Y; y++ {
 		if err := ended(d.Context); err != nil {
 			return err
@@ -112,9 +113,10 @@ func (d *Decoder) sequentialBlock(dst *Planes, b *mcuBlock, coded bool) {
 }
 
 // skipTo reads past the MCUs before the given one. Whole restart intervals are
-// skipped without decoding.
+// skipped without decoding, and so is what the decoder's Skips leap over.
 func (d *Decoder) skipTo(mcu int) error {
 	s := &d.scan
+	d.leap(mcu)
 	var comps [maxMCUBlocks]*scanComponent
 	for i := range s.nBlocks {
 		comps[i] = s.blocks[i].comp

@@ -24,7 +24,8 @@ type definition struct {
 	wholeOps  []executor.Backend // operators for whole batches
 	outputs   int
 	loader    iterator.Options
-	sequence  int // samples of the sequence that is read in place of a data set, or 0
+	sampled   func(f *definition, o *iterator.Options, n int64) // one of samplers, or nil
+	sequence  int                                               // samples of the sequence that is read in place of a data set, or 0
 }
 
 // define draws a definition.
@@ -62,11 +63,63 @@ func define(seed uint64) *definition {
 	}
 	if f.reader.Shuffle && d.oneIn(3) {
 		f.loader.ShuffleBlock = int64(d.between(1, 20))
+		if !f.reader.StickToShard && d.oneIn(2) {
+			f.loader.ShuffleGroup = int64(d.between(1, 5))
+		}
 	}
 	if !f.reader.Shuffle && f.others == 0 && d.oneIn(8) {
 		f.loader.Mode, f.loader.Partition = shard.DALI, shard.ByShard
 	}
+	if f.loader.Mode == shard.Exact && !f.reader.StickToShard && f.loader.ShuffleBlock == 0 && d.oneIn(3) {
+		f.sampled = samplers[d.IntN(len(samplers))]
+	}
 	return f
+}
+
+// samplers put a sampler or groups into the options of a loader over n samples, where they
+// can.
+var samplers = []func(f *definition, o *iterator.Options, n int64){
+	func(f *definition, o *iterator.Options, n int64) {
+		o.Sampler = shard.Repeated{Times: 2, Apart: (n + 1) / 2}
+	},
+	func(f *definition, o *iterator.Options, n int64) {
+		o.Sampler = shard.Subset{Samples: []int64{n - 1, 0}[:min(n, 2)]}
+	},
+	func(f *definition, o *iterator.Options, n int64) {
+		labels := make([]int32, n)
+		for i := range labels {
+			labels[i] = int32(i % 3)
+		}
+		o.Sampler = shard.ClassBalanced{Labels: labels}
+	},
+	func(f *definition, o *iterator.Options, n int64) {
+		if f.reader.Shuffle {
+			o.Sampler = shard.Weighted{Weights: column(n, func(i int) float64 { return float64(1 + i%4) }), Draws: n + 3}
+		}
+	},
+	func(f *definition, o *iterator.Options, n int64) {
+		if f.reader.Shuffle {
+			o.Sampler = shard.Curriculum{Keys: column(n, func(i int) float64 { return float64(i * 5 % 7) }), Start: 0.4, Epochs: 2}
+		}
+	},
+	func(f *definition, o *iterator.Options, n int64) {
+		if f.others > 0 {
+			return
+		}
+		o.Partition = shard.ByStep
+		o.Groups = &shard.Groups{Lengths: column(n, func(i int) int64 { return int64(i * 5 % 7) }), Window: n / 2}
+		if o.LastBatch == shard.Partial && n > 1 {
+			o.Groups.Budget = 12
+		}
+	},
+}
+
+func column[T any](n int64, value func(i int) T) []T {
+	all := make([]T, n)
+	for i := range all {
+		all[i] = value(i)
+	}
+	return all
 }
 
 // defineSequence draws a definition whose reader is a sequence.
@@ -74,7 +127,7 @@ func defineSequence(seed uint64) *definition {
 	f, d := define(seed), drawsOf(seed, 4)
 	f.sequence, f.reader, f.shards, f.others = d.between(1, 40), pipeline.ReaderOptions{Name: "driver"}, []int{0}, 0
 	f.followers = 0
-	f.loader = iterator.Options{LastBatch: pick(d, shard.Partial, shard.Drop)}
+	f.loader, f.sampled = iterator.Options{LastBatch: pick(d, shard.Partial, shard.Drop)}, nil
 	return f
 }
 
@@ -95,6 +148,7 @@ func (f *definition) graph(shard int) func(*pipeline.Graph) {
 		for i := range f.outputs {
 			g.Output(fmt.Sprint("out", i), b.any())
 		}
+		b.showCut()
 		if last := b.values[len(b.values)-1]; b.d.oneIn(2) {
 			g.Output("last", last)
 		}

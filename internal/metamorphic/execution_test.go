@@ -3,6 +3,7 @@ package metamorphic
 import (
 	"errors"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -115,24 +116,32 @@ func (f *definition) open(e execution, need int64) (*opened, error) {
 		}
 		o.pipes = append(o.pipes, p)
 	}
+	loader := f.loader
+	if driver := o.pipes[0].Readers()[0]; f.sampled != nil && driver.Sources == nil {
+		f.sampled(f, &loader, driver.Len())
+	}
 	var err error
-	if o.Loader, err = iterator.New(f.loader, o.pipes...); err != nil {
+	if o.Loader, err = iterator.New(loader, o.pipes...); err != nil {
 		o.close()
 		return nil, err
 	}
 	return o, nil
 }
 
-// dense returns what New sets aside for dense outputs.
+// dense returns what New sets aside for dense outputs and to look ahead.
 func (f *definition) dense(opt pipeline.Options) (int64, error) {
+	p, err := pipeline.New(opt, f.graph(f.shards[0]))
+	if err != nil {
+		return 0, err
+	}
 	opt.MemoryBudget = 1
-	_, err := pipeline.New(opt, f.graph(f.shards[0]))
+	_, err = pipeline.New(opt, f.graph(f.shards[0]))
 	var over *memstats.BudgetError
 	switch {
-	case err == nil:
-		return 1, nil
+	case err == nil || strings.Contains(err.Error(), "LookAhead"): // there are no dense outputs
+		return 1 + lookAhead(p), nil
 	case errors.As(err, &over):
-		return over.Need + over.Used, nil
+		return over.Need + over.Used + lookAhead(p), nil
 	}
 	return 0, err
 }

@@ -27,6 +27,9 @@ var following = []weighted[func(*builder, string, leading) []pipeline.Value]{
 	{"source", 2, func(b *builder, name string, l leading) []pipeline.Value {
 		return b.g.Read(pipeline.ReaderOptions{Name: name, Follow: l.name}, b.counterpart(l))
 	}},
+	{"source planned", 2, func(b *builder, name string, l leading) []pipeline.Value {
+		return b.g.Read(pipeline.ReaderOptions{Name: name, Follow: l.name}, planned{ahead{b.counterpart(l)}})
+	}},
 	{"source touched", 2, func(b *builder, name string, l leading) []pipeline.Value {
 		return b.g.Read(pipeline.ReaderOptions{Name: name, Follow: l.name}, touched{ahead{b.counterpart(l)}})
 	}},

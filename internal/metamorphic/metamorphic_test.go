@@ -32,7 +32,7 @@ func isRefusal(err error) bool {
 // Whatever the execution and whatever a program does with its loader, batches, errors
 // and memory are what the definition says.
 func TestRandomPipelines(t *testing.T) {
-	seeds(t, 150, func(t *testing.T, seed uint64) { run(t, seed, moves) })
+	seeds(t, 100, func(t *testing.T, seed uint64) { run(t, seed, moves) })
 }
 
 // The same of sequences.
@@ -81,5 +81,8 @@ func one(t *testing.T, seed uint64, run func(*testing.T, uint64)) {
 			}
 		}()
 		run(t, seed)
+		if text := foreseen.Swap(nil); text != nil {
+			t.Error(*text)
+		}
 	})
 }

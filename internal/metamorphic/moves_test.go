@@ -1,6 +1,7 @@
 package metamorphic
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"time"
@@ -144,7 +145,7 @@ func (s *session) restore() {
 
 // body draws what is done with the batches of a loop.
 func (s *session) body() func(b *iterator.Batch, text string) bool {
-	keeps, scribbles, asks := s.d.oneIn(3), s.d.oneIn(3), s.d.oneIn(3)
+	keeps, takes, scribbles, asks := s.d.oneIn(3), s.d.oneIn(3), s.d.oneIn(3), s.d.oneIn(3)
 	rest := time.Duration(s.d.IntN(2)*s.d.IntN(300)) * time.Microsecond
 	return func(b *iterator.Batch, text string) bool {
 		if len(s.kept) > 0 && (len(s.kept) >= s.how.holds() || s.d.oneIn(2)) {
@@ -154,6 +155,8 @@ func (s *session) body() func(b *iterator.Batch, text string) bool {
 		case keeps && s.d.oneIn(2):
 			b.Retain()
 			s.kept = append(s.kept, keep{b, text})
+		case takes:
+			s.take(b)
 		case scribbles:
 			scribble(b)
 		}
@@ -166,6 +169,35 @@ func (s *session) body() func(b *iterator.Batch, text string) bool {
 		time.Sleep(rest)
 		return true
 	}
+}
+
+// taken is memory of an output that the session has for good, and what it held then.
+type taken struct{ mem, was []byte }
+
+// take takes the memory of some dense outputs of a batch.
+func (s *session) take(b *iterator.Batch) {
+	for i := range b.Parts() {
+		p := b.Part(i)
+		for _, name := range p.Names() {
+			if !p.Dense(name) || s.d.oneIn(3) {
+				continue
+			}
+			mem, err := p.Take(name)
+			s.require(err == nil, "take: %v", err)
+			if len(mem) > 0 {
+				s.taken = append(s.taken, taken{mem, bytes.Clone(mem)})
+			}
+		}
+	}
+}
+
+// giveBack frees what was taken, which nobody may have written since.
+func (s *session) giveBack() {
+	for _, t := range s.taken {
+		s.require(bytes.Equal(t.mem, t.was), "memory that was taken has changed")
+		s.memory.Free(t.mem)
+	}
+	s.taken = nil
 }
 
 // scribble overwrites a batch, as Gorgonia may.

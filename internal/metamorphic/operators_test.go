@@ -3,9 +3,11 @@ package metamorphic
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/batchop"
 	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/pipeline/ops"
 	"github.com/planktonml/plankton/streams"
@@ -17,6 +19,7 @@ type builder struct {
 	d      draws
 	values []pipeline.Value // that operators can read here
 	depth  int              // of branches and loops
+	cut    pipeline.Value   // what the definition's cut hands on, if it has one
 
 	leaders []leading // the readers so far that have an order
 	lens    []int64   // of the sources of the reader at hand
@@ -65,6 +68,13 @@ func (b *builder) apply(name string, salt uint64, do func(*datum.Sample, uint64)
 	}, in...)
 }
 
+// showCut makes what the cut hands on an output: a cut that no output needs is refused.
+func (b *builder) showCut() {
+	if b.cut.Set() {
+		b.g.Output("cut", b.cut)
+	}
+}
+
 // number returns a scalar from 0 to n-1 that follows from a value.
 func (b *builder) number(v pipeline.Value, n uint64) pipeline.Value {
 	salt := b.d.Uint64()
@@ -109,6 +119,42 @@ func (k *hoard) Run(s *datum.Sample, in, out []*datum.Tensor) error {
 
 func (k *hoard) Release() { k.held = nil }
 
+// augmented draws an operator on pictures whose arguments differ from sample to sample.
+func (b *builder) augmented(v pipeline.Value) pipeline.Value {
+	u := b.uniform
+	switch b.d.IntN(13) {
+	case 0:
+		return ops.Rotate(b.g, v, ops.RotateOptions{Angle: u(-180, 180), Fill: u(0, 255)})
+	case 1:
+		m := ops.ScaleMatrix(b.g, ops.ScaleMatrixOptions{Scale: u(0.5, 2), NDim: 2})
+		return ops.WarpAffine(b.g, v, ops.WarpAffineOptions{Matrix: m, Interp: ops.Nearest})
+	case 2:
+		return ops.BrightnessContrast(b.g, v, ops.BrightnessContrastOptions{Brightness: u(0, 2), Contrast: u(0, 2)})
+	case 3:
+		return ops.GaussianBlur(b.g, v, ops.GaussianBlurOptions{Sigma: u(0.1, 4)})
+	case 4:
+		return ops.Paste(b.g, v, ops.PasteOptions{Ratio: u(1, 3), X: u(0, 1)})
+	case 5:
+		return ops.GridMask(b.g, v, ops.GridMaskOptions{Tile: ops.Constant(b.g, 3), Angle: u(0, 3)})
+	case 6:
+		return ops.ColorTwist(b.g, v, ops.ColorTwistOptions{Hue: u(-180, 180), Saturation: u(0, 2), Contrast: u(0.5, 2)})
+	case 7:
+		return ops.Equalize(b.g, v)
+	case 8:
+		return ops.Water(b.g, v, ops.WaterOptions{Fill: u(0, 255)})
+	case 9:
+		return ops.JPEGCompressionDistortion(b.g, v, u(5, 95))
+	case 10:
+		if v.Spec().DType == datum.Uint8 && v.Spec().Shape[2] == 3 {
+			return ops.RandAugment(b.g, v, ops.RandAugmentOptions{})
+		}
+	case 11:
+		v = ops.CropMirrorNormalize(b.g, v, ops.CropMirrorNormalizeOptions{Layout: datum.HWC, DType: v.Spec().DType, Mirror: ops.CoinFlip(b.g, 0.5)})
+		return ops.RandomErasing(b.g, v, ops.RandomErasingOptions{Fill: u(0, 255)})
+	}
+	return v
+}
+
 // features are the operators on samples.
 var features []weighted[func(*builder)]
 
@@ -131,6 +177,15 @@ func init() {
 				r := random.At(c)
 				return write(out[0], spec, digest(salt, in)^r.Uint64())
 			}, b.any())...)
+		}},
+		{"padded sequence", 1, func(b *builder) {
+			v := b.any()
+			s := v.Spec()
+			if len(s.Shape) == 0 || slices.Contains(s.Shape[1:], -1) {
+				return
+			}
+			values, mask, length := ops.PadSequence(b.g, v, ops.PadSequenceOptions{Length: b.d.between(1, 6), Left: b.d.oneIn(2), Truncate: true})
+			b.values = append(b.values, values, mask, length)
 		}},
 		{"uniform", 1, func(b *builder) { b.values = append(b.values, ops.Uniform(b.g, -3, 5), ops.CoinFlip(b.g, 0.3)) }},
 		{"fails", 1, func(b *builder) {
@@ -182,9 +237,18 @@ func init() {
 			if len(b.values) < len(specs) || b.values[3].Spec().Layout != "HWC" {
 				return // a sequence has none
 			}
-			v := ops.Resize(b.g, b.values[3], ops.ResizeOptions{Height: float64(b.d.between(2, 9)), Width: float64(b.d.between(2, 9))})
+			v := ops.Resize(b.g, b.augmented(b.values[3]), ops.ResizeOptions{Height: float64(b.d.between(2, 9)), Width: float64(b.d.between(2, 9))})
 			v = ops.CropMirrorNormalize(b.g, v, ops.CropMirrorNormalizeOptions{Mean: []float64{100}, Std: []float64{50}, Mirror: ops.CoinFlip(b.g, 0.5)})
 			b.values = append(b.values, v)
+		}},
+		{"array", 3, (*builder).array},
+		{"boxes", 1, (*builder).boxed},
+		{"sound", 1, (*builder).sound},
+		{"cut", 1, func(b *builder) {
+			if b.depth == 0 && !b.cut.Set() {
+				b.cut = ops.RemoteCut(b.g, b.any())
+				b.values = append(b.values, b.cut)
+			}
 		}},
 		{"if", 2, func(b *builder) {
 			if b.depth > 2 {
@@ -235,8 +299,8 @@ func (b *builder) wholeBatches(f *definition) (made []pipeline.Value) {
 		}
 		salt, rest := b.d.Uint64(), time.Duration(b.d.IntN(2)*b.d.IntN(500))*time.Microsecond
 		bad := b.badBatches()
-		op.New = func() (pipeline.BatchKernel, error) {
-			return pipeline.BatchKernelFunc(func(_ *streams.Context, in, out []pipeline.BatchTensor) error {
+		op.New = func() (batchop.Kernel, error) {
+			return batchop.KernelFunc(func(_ *streams.Context, in, out []batchop.Tensor) error {
 				time.Sleep(rest)
 				all := salt
 				for row, ok := range in[0].Mask {
@@ -281,7 +345,7 @@ func (b *builder) badBatches() func(h uint64) error {
 func never(uint64) error { return nil }
 
 // rowOf returns the memory of one sample.
-func rowOf(t pipeline.BatchTensor, row int) []byte {
+func rowOf(t batchop.Tensor, row int) []byte {
 	n := len(t.Data) / len(t.Mask)
 	return t.Data[row*n : (row+1)*n]
 }

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/planktonml/plankton/pipeline"
 	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/pipeline/readers"
+	"github.com/planktonml/plankton/shard"
 )
 
 // specs are what every source delivers: a number that names the sample, bytes, some of
@@ -137,6 +139,11 @@ var readings = []weighted[func(*builder, pipeline.ReaderOptions) []pipeline.Valu
 		o.Split = b.split(s.n)
 		return b.g.Read(o, ahead{s})
 	}},
+	{"source planned", 3, func(b *builder, o pipeline.ReaderOptions) []pipeline.Value {
+		s := b.source()
+		o.Split = b.split(s.n)
+		return b.g.Read(o, planned{ahead{s}})
+	}},
 	{"source touched", 2, func(b *builder, o pipeline.ReaderOptions) []pipeline.Value {
 		s := b.source()
 		o.Split = b.split(s.n)
@@ -158,10 +165,25 @@ var readings = []weighted[func(*builder, pipeline.ReaderOptions) []pipeline.Valu
 		if b.d.oneIn(2) {
 			m.Draws = int64(b.d.between(1, 60))
 		}
+		if b.d.oneIn(3) { // other shares from epoch 1 on
+			m.Stages = []shard.Stage{{Epoch: 1, Weights: slices.Repeat([]int64{1}, n)}}
+		}
+		within := b.d.IntN(4) // one entry is a mix
 		b.g.Mix(o, m, func() {
-			for range n {
+			read := func() {
 				s := b.source()
-				vs = b.g.Read(pipeline.ReaderOptions{Split: b.split(s.n)}, ahead{s})
+				src := datum.Source(ahead{s})
+				if b.d.oneIn(2) {
+					src = planned{ahead{s}}
+				}
+				vs = b.g.Read(pipeline.ReaderOptions{Split: b.split(s.n)}, src)
+			}
+			for i := range n {
+				if i == within {
+					b.g.Mix(pipeline.ReaderOptions{}, pipeline.Mix{Weights: []int64{2, 1}}, func() { read(); read() })
+					continue
+				}
+				read()
 			}
 		})
 		return vs

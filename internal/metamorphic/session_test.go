@@ -27,6 +27,7 @@ type session struct {
 	*opened
 	epoch, step int // the next batch; step may be the end of the epoch
 	kept        []keep
+	taken       []taken // memory of outputs, until the loader is closed
 	states      []stored
 }
 
@@ -74,6 +75,7 @@ func (s *session) open() {
 // close closes the loader, which must leave nothing behind.
 func (s *session) close() {
 	s.release(len(s.kept))
+	s.giveBack()
 	err := s.opened.close()
 	s.require(err == nil, "close: %v", err)
 	for _, p := range s.pipes {
@@ -121,9 +123,36 @@ func (s *session) see(b *iterator.Batch) string {
 	} else {
 		s.require(want.batch == got, "epoch %d step %d: wanted error %q, %s", s.epoch, s.step, want.err, difference(want.batch, got))
 	}
+	s.foretold(b)
 	s.step++
 	counts.batches++
 	return got
+}
+
+// foretold checks that the plan alone says which samples a batch has.
+func (s *session) foretold(b *iterator.Batch) {
+	if s.f.sequence > 0 {
+		return
+	}
+	samples, err := s.Which(int64(s.epoch), int64(s.step))
+	s.require(err == nil, "which: %v", err)
+	first := s.pipes[0].Readers()[0].Name
+	for part := range b.Parts() {
+		p := b.Part(part)
+		var ids []int64
+		for _, sample := range samples {
+			if sample.Part == part && sample.Reader == first {
+				s.require(sample.Row == len(ids), "which: row %d of part %d is in the place of row %d", sample.Row, part, len(ids))
+				ids = append(ids, sample.ID)
+			}
+		}
+		policy := s.pipes[part].Options().OnError
+		for row, id := range p.IDs() {
+			told := id < 0 && (row >= len(ids) || policy == pipeline.Skip) || policy == pipeline.Replace ||
+				row < len(ids) && ids[row] == id
+			s.require(told, "which: samples %v of part %d, the batch has %v", ids, part, p.IDs())
+		}
+	}
 }
 
 // starves reports whether the budget may be too small for a batch or sample, which then

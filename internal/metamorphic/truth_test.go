@@ -60,7 +60,7 @@ func tell(f *definition) (*truth, error) {
 		}
 	}
 	for _, p := range l.pipes {
-		w.need = max(w.need, p.Memory().Peak)
+		w.need = max(w.need, p.Memory().Peak-lookAhead(p))
 	}
 	return w, l.close()
 }

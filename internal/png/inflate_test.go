@@ -100,8 +100,12 @@ func TestInflate(t *testing.T) {
 		require.ErrorIs(t, err, errNotEnough)
 		stream[r.IntN(len(stream))] ^= 1 << r.IntN(8)
 		got, err = inflate(f, stream, pieceBytes)
-		if err == nil { // a bit that does not count
-			require.True(t, bytes.Equal(data, got))
+		if err == nil { // a bit that does not count, or of few bytes that the checksum cannot tell
+			z, err := zlib.NewReader(bytes.NewReader(stream))
+			require.NoError(t, err)
+			want, err := io.ReadAll(z)
+			require.NoError(t, err)
+			require.True(t, bytes.Equal(want, got))
 		}
 	})
 }

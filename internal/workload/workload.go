@@ -3,10 +3,14 @@
 package workload
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 
+	"github.com/planktonml/plankton/dataset"
+	"github.com/planktonml/plankton/internal/anydata"
 	"github.com/planktonml/plankton/pipeline"
 	"github.com/planktonml/plankton/pipeline/ops"
 	"github.com/planktonml/plankton/pipeline/readers"
@@ -14,14 +18,14 @@ import (
 
 // Config says what to build.
 type Config struct {
-	Name string // train, eval, decode, mnist or cifar
-	Data string // folder of pictures, flat or one folder per class; for mnist, of IDX files
-	Size int    // height and width of the pictures of train and eval
+	Name string // train, strong, eval, decode, mnist or cifar
+	Data string // what anydata.Open takes; for mnist, a folder of IDX files
+	Size int    // height and width of the pictures of train, strong and eval
 
 	Rank, World int
 	Shuffle     bool
-	Batchwise   bool // normalise whole batches, on Options.Device if there is one
-	ReadAhead   int  // readers.FileOptions.ReadAhead
+	Batchwise   bool // normalise whole batches, on Options.Device if there is one; not for strong and decode
+	Open        dataset.Options
 	Damaged     ops.DamagedPolicy
 	Options     pipeline.Options
 }
@@ -30,36 +34,38 @@ type Config struct {
 //
 //   - train: random crop of 8 … 100 % of the area and 3/4 … 4/3 in shape, resized
 //     to Size, mirrored at random, normalised to float32 CHW;
+//   - strong: train with colours twisted by random brightness, contrast, saturation and
+//     hue before normalisation, and half of the pictures erased in a random region after it;
 //   - eval: shorter side 256/224 of Size, centre crop, normalised;
 //   - decode: whole RGB pictures, ragged;
 //   - mnist: pictures divided by 255 as float32, one-hot labels;
 //   - cifar: 32×32 pictures, normalised.
-func New(c Config) (*pipeline.Pipeline, error) {
-	return pipeline.New(c.Options, func(g *pipeline.Graph) {
-		var img, label pipeline.Value
-		if c.Name == "mnist" {
-			if err := missing(c.Data, mnistImages, mnistLabels); err != nil {
-				g.Fail("workload mnist", err)
-				return
-			}
-			img, label = readers.IDX(g, readers.IDXOptions{
-				Images:    firstOf(c.Data, mnistImages),
-				Labels:    firstOf(c.Data, mnistLabels),
-				NumShards: c.World, ShardID: c.Rank, Shuffle: c.Shuffle,
-			})
-		} else {
-			img, label = readers.File(g, readers.FileOptions{
-				Root: c.Data, NumShards: c.World, ShardID: c.Rank, Shuffle: c.Shuffle, ReadAhead: c.ReadAhead,
-			})
-		}
+//
+// The data are closed when the program is done with the pipeline; see Open.
+func New(ctx context.Context, c Config) (*pipeline.Pipeline, *Data, error) {
+	data, err := Open(ctx, c.Name, c.Data, c.Open)
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := pipeline.New(c.Options, func(g *pipeline.Graph) {
+		img, label := data.Read(g, pipeline.ReaderOptions{NumShards: c.World, ShardID: c.Rank, Shuffle: c.Shuffle})
 		decode := ops.DecodeOptions{Damaged: c.Damaged}
 		imagenet := ops.CropMirrorNormalizeOptions{Mean: ops.ImageNetMean, Std: ops.ImageNetStd}
 		switch c.Name {
-		case "train":
+		case "train", "strong":
 			img = ops.DecodeRandomCrop(g, img, ops.RandomCropOptions{DecodeOptions: decode})
 			img = ops.Resize(g, img, ops.ResizeOptions{Height: float64(c.Size), Width: float64(c.Size)})
 			imagenet.Mirror = ops.CoinFlip(g, 0.5)
-			img = c.normalize(g, img, imagenet)
+			if c.Name == "train" {
+				img = c.normalize(g, img, imagenet)
+				break
+			}
+			img = ops.ColorTwist(g, img, ops.ColorTwistOptions{
+				Brightness: ops.Uniform(g, 0.6, 1.4), Contrast: ops.Uniform(g, 0.6, 1.4),
+				Saturation: ops.Uniform(g, 0.6, 1.4), Hue: ops.Uniform(g, -36, 36),
+			})
+			img = ops.CropMirrorNormalize(g, img, imagenet)
+			img = ops.RandomErasing(g, img, ops.RandomErasingOptions{})
 		case "eval":
 			img = ops.DecodeImage(g, img, decode)
 			img = ops.Resize(g, img, ops.ResizeOptions{Shorter: float64(c.Size * 256 / 224)})
@@ -75,14 +81,50 @@ func New(c Config) (*pipeline.Pipeline, error) {
 			imagenet.Height, imagenet.Width = 32, 32
 			img = c.normalize(g, img, imagenet)
 		default:
-			g.Fail("workload", fmt.Errorf("there is no workload %q; train, eval, decode, mnist and cifar exist", c.Name))
+			g.Fail("workload", fmt.Errorf("there is no workload %q; train, strong, eval, decode, mnist and cifar exist", c.Name))
 		}
 		g.Output("image", img)
 		g.Output("label", label)
 	})
+	if err != nil {
+		return nil, nil, errors.Join(err, data.Close())
+	}
+	return p, data, nil
 }
 
-// normalize adds the last operator of all workloads but decode.
+// Data are those of a workload.
+type Data struct {
+	*dataset.Data // nil for those of MNIST
+	read          func(g *pipeline.Graph, o pipeline.ReaderOptions) (sample, label pipeline.Value)
+}
+
+// Read adds a reader of the data.
+func (d *Data) Read(g *pipeline.Graph, o pipeline.ReaderOptions) (sample, label pipeline.Value) {
+	return d.read(g, o)
+}
+
+// Open opens the data of a workload: those of MNIST, or encoded pictures. Looking at them
+// ends when ctx does, and so does reading from a bucket.
+func Open(ctx context.Context, name, data string, o dataset.Options) (*Data, error) {
+	if name != "mnist" {
+		d, err := anydata.Open(ctx, data, o)
+		if err != nil {
+			return nil, err
+		}
+		return &Data{d, d.Read}, nil
+	}
+	if err := missing(data, mnistImages, mnistLabels); err != nil {
+		return nil, err
+	}
+	return &Data{read: func(g *pipeline.Graph, o pipeline.ReaderOptions) (img, label pipeline.Value) {
+		return readers.IDX(g, readers.IDXOptions{
+			Images: firstOf(data, mnistImages), Labels: firstOf(data, mnistLabels),
+			NumShards: o.NumShards, ShardID: o.ShardID, Shuffle: o.Shuffle,
+		})
+	}}, nil
+}
+
+// normalize adds the last operator of all workloads but decode and strong.
 func (c *Config) normalize(g *pipeline.Graph, img pipeline.Value, o ops.CropMirrorNormalizeOptions) pipeline.Value {
 	if !c.Batchwise {
 		return ops.CropMirrorNormalize(g, img, o)
@@ -98,7 +140,7 @@ func (c *Config) normalize(g *pipeline.Graph, img pipeline.Value, o ops.CropMirr
 // the pixels of a workload's output "image" were normalised with.
 func Normalisation(name string) (mean, std []float64) {
 	switch name {
-	case "train", "eval", "cifar":
+	case "train", "strong", "eval", "cifar":
 		return ops.ImageNetMean, ops.ImageNetStd
 	case "mnist":
 		return nil, mnistStd

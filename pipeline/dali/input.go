@@ -5,6 +5,7 @@ import (
 	"iter"
 	"sync"
 
+	"github.com/planktonml/plankton/internal/run"
 	"github.com/planktonml/plankton/pipeline"
 	"github.com/planktonml/plankton/pipeline/datum"
 )
@@ -17,7 +18,7 @@ type input struct {
 	batch   int // rows of a batch
 
 	mu    sync.Mutex
-	fed   int64  // batches since the run began, with those that it found
+	fed   int64  // batches for the run: those that were fed before it began and are not read, and all since
 	queue []*fed // fed and not read yet, the oldest first
 	spare []*fed
 }
@@ -25,10 +26,13 @@ type input struct {
 // fed is one batch.
 type fed struct{ rows [][]datum.Tensor } // by row, by output
 
-// Input adds an input that Pipeline.FeedInput feeds and returns its values. A
-// pipeline with an input has no other reader, and only a Pipeline of this package runs it:
-// an iterator is refused.
+// Input adds an input that Pipeline.FeedInput feeds and returns its values. An empty name
+// stands for "input". A pipeline with an input has no other reader, and only a Pipeline of
+// this package runs it: an iterator is refused.
 func Input(g *pipeline.Graph, name string, outputs ...datum.Spec) []pipeline.Value {
+	if name == "" {
+		name = "input"
+	}
 	return g.ReadSequence(pipeline.ReaderOptions{Name: name}, &input{name: name, outputs: outputs, batch: g.Options().BatchSize})
 }
 
@@ -41,9 +45,9 @@ func (in *input) Meta() datum.Meta { return datum.Meta{} }
 // Describe implements datum.Sequence.
 func (in *input) Describe(index int64) string { return fmt.Sprintf("%s[%d]", in.name, index) }
 
-// Admit implements pipeline.FedSequence.
-func (in *input) Admit(feed pipeline.Feed) error {
-	if f, ok := feed.(sequenceFeed); ok && f.in == in {
+// Admit implements run.FedSequence.
+func (in *input) Admit(feed run.Feed) error {
+	if f, ok := feed.(inputFeed); ok && f.in == in {
 		return nil
 	}
 	return fmt.Errorf("dali: input %q is fed run by run: use Run or ScheduleRun of package dali, not an iterator", in.name)
@@ -113,12 +117,14 @@ func (in *input) hungry() error {
 	return fmt.Errorf("dali: input %q has no batch for this run; call FeedInput first", in.name)
 }
 
-// FeedInput gives an input the data for one more run: rows samples, at most
-// BatchSize, the others being not valid. Fill is called for each of them before
-// FeedInput returns, with a tensor per output to Resize and write; one that it does not
-// write is an error. The data lie
-// beside the pipeline's memory until they are read, at most one copy for each
-// run that is fed ahead.
+// FeedInput gives an input the data for one more run: rows samples, at most BatchSize. The
+// rows behind them are not valid. Fill is called for each sample before FeedInput returns,
+// with a tensor for each output, which it resizes and writes; an output that it does not
+// write is an error. The data lie beside the pipeline's memory until they are read, in one
+// copy for each run that is fed ahead.
+//
+// It fails where the pipeline has no reader of that name, where an Input did not make the
+// reader, where there are no rows or more than BatchSize, and with what fill returns.
 func (d *Pipeline) FeedInput(name string, rows int, fill func(row int, out []*datum.Tensor) error) error {
 	r, err := d.reader(name)
 	if err != nil {

@@ -11,17 +11,18 @@ type ReaderMeta struct {
 	EpochSize       int64 // samples of the data set, draws of a mix; -1 for a sequence
 	EpochSizePadded int64 // with padding, so that all shards have the same size
 	NumShards       int
-	ShardID         int // the one that the reader begins with
+	ShardID         int // the shard that the reader begins with
 	PadLastBatch    bool
 	StickToShard    bool
 }
 
 // ReaderMeta returns the metadata of a reader. The name may be left empty where
-// there is one reader. That of a reader which follows another is the other's.
-func (d *Pipeline) ReaderMeta(name string) (ReaderMeta, error) {
+// there is one reader. That of a reader which follows another is the other's. It panics if
+// there is no reader of that name in pipeline.Pipeline.Readers.
+func (d *Pipeline) ReaderMeta(name string) ReaderMeta {
 	r, err := d.reader(name)
 	if err != nil {
-		return ReaderMeta{}, err
+		panic(err.Error())
 	}
 	if leader := r.Leader(); leader != nil {
 		r = leader
@@ -37,14 +38,11 @@ func (d *Pipeline) ReaderMeta(name string) (ReaderMeta, error) {
 	if s := int64(r.NumShards); r.PadLastBatch && m.EpochSize > 0 {
 		m.EpochSizePadded = (m.EpochSize + s - 1) / s * s
 	}
-	return m, nil
+	return m
 }
 
-// EpochSize returns ReaderMeta.EpochSizePadded of a reader.
-func (d *Pipeline) EpochSize(name string) (int64, error) {
-	m, err := d.ReaderMeta(name)
-	return m.EpochSizePadded, err
-}
+// EpochSize returns ReaderMeta.EpochSizePadded of a reader; it panics as ReaderMeta does.
+func (d *Pipeline) EpochSize(name string) int64 { return d.ReaderMeta(name).EpochSizePadded }
 
 // reader returns the reader of a name, or the only one.
 func (d *Pipeline) reader(name string) (*pipeline.Reader, error) {

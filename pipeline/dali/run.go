@@ -6,20 +6,21 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/planktonml/plankton/internal/run"
 	"github.com/planktonml/plankton/pipeline"
 	"github.com/planktonml/plankton/pipeline/stats"
 )
 
-// Pipeline runs a pipeline.Pipeline. The first use decides whether that is by Run or by
-// ScheduleRun, ShareOutputs and ReleaseOutputs; another use is a *ModeError.
+// Pipeline runs a pipeline.Pipeline, either by Run or by ScheduleRun, ShareOutputs and
+// ReleaseOutputs. The first call decides; a call of the other way is a *ModeError.
 //
-// It becomes the owner with the first run, until Close: what runs the pipeline otherwise,
-// such as an iterator, is refused with pipeline.ErrBusy then, and so is a run while
-// another has the pipeline.
+// With the first run it becomes the owner of the pipeline, until Close. As long as it is,
+// nobody else can run the pipeline, such as an iterator (pipeline.ErrBusy); while somebody
+// else is the owner, neither can it.
 //
-// It reads without an end and fills every batch: epoch follows epoch of the first reader
-// under the policy FILL, as Batch.Epoch and Batch.Step tell, and the other readers go
-// along as pipeline.Orders says.
+// It reads without an end and fills every batch. The first reader reads epoch after epoch
+// under the policy shard.Fill, and Batch.Epoch and Batch.Step say where a batch is. The
+// other readers read what run.Orders says.
 //
 // The methods belong to one goroutine, but for FeedInput, ReaderMeta, EpochSize and
 // ExecutorStatistics, which any goroutine may call.
@@ -27,16 +28,16 @@ type Pipeline struct {
 	p  *pipeline.Pipeline
 	in *input // nil where the program feeds none
 
-	mode      mode             // empty before the first run
-	runner    *pipeline.Runner // nil before the first run
-	out       *pipeline.Batch  // with the consumer
-	scheduled int64            // batches in all
+	mode      mode            // empty before the first run
+	runner    *run.Runner     // nil before the first run
+	out       *pipeline.Batch // with the consumer
+	scheduled int64           // batches in all
 	shared    int64
 	ended     bool  // a sequence is at its end
 	epoch     int64 // of a sequence
 }
 
-// New returns what runs p. Nothing is started or read, and p has no owner yet.
+// New returns a Pipeline that runs p. Nothing is started or read, and p has no owner yet.
 func New(p *pipeline.Pipeline) *Pipeline {
 	in, _ := p.Readers()[0].Sequence.(*input)
 	return &Pipeline{p: p, in: in}
@@ -63,8 +64,8 @@ func (e *ModeError) Error() string {
 // ErrNotScheduled is returned by ShareOutputs when every scheduled batch was shared.
 var ErrNotScheduled = errors.New("dali: no run is scheduled; call ScheduleRun first")
 
-// start decides how the pipeline is run, or checks that it was decided so, and makes the
-// runner if there is none.
+// start decides that the pipeline is run in mode m, or checks that this was decided before,
+// and makes the runner if there is none.
 func (d *Pipeline) start(m mode) error {
 	if d.mode != "" && d.mode != m {
 		return &ModeError{Used: string(d.mode), Tried: string(m)}
@@ -74,7 +75,7 @@ func (d *Pipeline) start(m mode) error {
 		if err != nil {
 			return err
 		}
-		if d.runner, err = d.p.NewRunner(feed); err != nil {
+		if d.runner, err = d.p.Engine().NewRunner(feed); err != nil {
 			return err
 		}
 		if d.in != nil {
@@ -85,8 +86,8 @@ func (d *Pipeline) start(m mode) error {
 	return nil
 }
 
-// Run returns the next batch, which stays valid until the next call of Run; the
-// one before it goes back to the pipeline. Batches are made ahead meanwhile.
+// Run gives the batch that it returned before back to the pipeline and returns the next
+// one, which is valid until the next call of Run. Batches are made ahead meanwhile.
 //
 // The error is io.EOF when a sequence is at its end, until Reset; a *pipeline.SampleError
 // under the policy Fail or a *pipeline.MachineError, after which Run goes on with the next
@@ -110,11 +111,11 @@ func (d *Pipeline) Run(ctx context.Context) (*pipeline.Batch, error) {
 	return d.take(ctx)
 }
 
-// ScheduleRun has one more batch made, and returns at once. The first call
-// schedules as many as are made ahead, PrefetchDepth, unless the pipeline has an
-// input: that must have been fed with a batch for every run. Any number of runs may
+// ScheduleRun has one more batch made, and returns at once. The first call schedules
+// PrefetchDepth batches, which are made ahead. Where the pipeline has an Input, every call
+// schedules one batch, which must have been fed before. Any number of runs may
 // be scheduled; PrefetchDepth + 1 batches at most are in memory. The errors are those of
-// Run but for io.EOF and those of samples.
+// Run, except io.EOF and those of samples.
 func (d *Pipeline) ScheduleRun(ctx context.Context) error {
 	if err := d.start(modeSchedule); err != nil {
 		return err
@@ -177,8 +178,8 @@ func (d *Pipeline) NextOutputs(ctx context.Context) (*pipeline.Batch, error) {
 // Empty reports whether every scheduled batch was shared.
 func (d *Pipeline) Empty() bool { return d.scheduled == d.shared }
 
-// Reset begins a sequence anew that has come to its end; what was scheduled is
-// forgotten. Otherwise it does nothing: readers of sources have no end.
+// Reset begins a sequence anew that has come to its end, and forgets what was scheduled. It
+// does nothing in any other case: readers of sources have no end.
 func (d *Pipeline) Reset() error {
 	if !d.ended {
 		return nil
@@ -226,8 +227,8 @@ func (d *Pipeline) take(ctx context.Context) (*pipeline.Batch, error) {
 		return nil, io.EOF
 	}
 	d.shared++
-	d.out = out
-	return out, nil
+	d.out = (*pipeline.Batch)(out)
+	return d.out, nil
 }
 
 // release gives the batch back that the consumer has.

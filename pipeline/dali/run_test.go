@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/planktonml/plankton/internal/feedtest"
 	"github.com/planktonml/plankton/memstats"
 	"github.com/planktonml/plankton/pipeline"
 	"github.com/planktonml/plankton/pipeline/dali"
@@ -51,17 +52,6 @@ func (s count) Samples() iter.Seq2[func([]*datum.Tensor) error, error] {
 			}
 		}
 	}
-}
-
-// endless is a Feed like that of an iterator, of a source with at least a batch.
-type endless struct{ batch int64 }
-
-func (f endless) Locate(seq int64) (epoch, step int64, ok bool) { return 0, seq, true }
-func (f endless) AppendBatch(dst []int64, _ int, _, _ int64) []int64 {
-	for i := range f.batch {
-		dst = append(dst, i)
-	}
-	return dst
 }
 
 // build returns a pipeline and what runs it, which the test closes at its end.
@@ -180,16 +170,15 @@ func TestAPipelineHasOneOwner(t *testing.T) {
 		"ReleaseOutputs": (*dali.Pipeline).ReleaseOutputs,
 	} {
 		p, d := build(t, pipeline.Options{BatchSize: 4}, show(numbers{n: 10}))
-		r, err := p.NewRunner(endless{4})
+		r, err := p.Engine().NewRunner(feedtest.Endless(4, 4))
 		require.NoError(t, err)
 		require.ErrorIs(t, run(d), pipeline.ErrBusy, name)
 		require.NoError(t, d.Close(), "it has nothing to close")
-		_, err = d.EpochSize("")
-		require.NoError(t, err, "what describes the readers needs no owner")
+		require.EqualValues(t, 10, d.EpochSize(""), "what describes the readers needs no owner")
 		require.NoError(t, r.Close())
 		_, err = d.Run(t.Context())
 		require.NoError(t, err, "nothing was decided by what was refused")
-		_, err = p.NewRunner(endless{4})
+		_, err = p.Engine().NewRunner(feedtest.Endless(4, 4))
 		require.ErrorIs(t, err, pipeline.ErrBusy)
 		_, err = dali.New(p).Run(t.Context())
 		require.ErrorIs(t, err, pipeline.ErrBusy)
@@ -228,10 +217,8 @@ func TestReaderMetaOfFollowersAndMixes(t *testing.T) {
 		g.Output("x", g.Read(pipeline.ReaderOptions{Name: "pictures", PadLastBatch: true}, numbers{n: 10})[0])
 		g.Output("y", g.Read(pipeline.ReaderOptions{Name: "masks", Follow: "pictures"}, numbers{n: 10})[0])
 	})
-	masks, err := d.ReaderMeta("masks")
-	require.NoError(t, err)
-	pictures, err := d.ReaderMeta("pictures")
-	require.NoError(t, err)
+	masks := d.ReaderMeta("masks")
+	pictures := d.ReaderMeta("pictures")
 	require.Equal(t, pictures, masks)
 
 	_, d = build(t, pipeline.Options{BatchSize: 4}, func(g *pipeline.Graph) {
@@ -242,8 +229,7 @@ func TestReaderMetaOfFollowersAndMixes(t *testing.T) {
 		})
 		g.Output("x", v)
 	})
-	size, err := d.EpochSize("")
-	require.NoError(t, err)
+	size := d.EpochSize("")
 	require.EqualValues(t, 8, size)
 	for k := range int64(4) {
 		b, err := d.Run(t.Context())
@@ -372,7 +358,7 @@ func TestFeedInput(t *testing.T) {
 	require.ErrorContains(t, other.FeedInput("", 1, nil), "has a source of its own")
 
 	built, p2 := build(t, pipeline.Options{BatchSize: 3}, define)
-	_, err := built.NewRunner(endless{3})
+	_, err := built.Engine().NewRunner(feedtest.Endless(3, 3))
 	require.ErrorContains(t, err, "of package dali, not an iterator")
 	_, err = p2.Run(t.Context())
 	require.ErrorContains(t, err, "call FeedInput first")
@@ -389,15 +375,23 @@ func TestReaderMeta(t *testing.T) {
 		g.Output("a", g.Read(pipeline.ReaderOptions{Name: "train", NumShards: 4, ShardID: 1, PadLastBatch: true, StickToShard: true}, numbers{n: 10})[0])
 		g.Output("b", g.Read(pipeline.ReaderOptions{}, numbers{n: 6})[0])
 	})
-	m, err := p.ReaderMeta("train")
-	require.NoError(t, err)
+	m := p.ReaderMeta("train")
 	require.Equal(t, dali.ReaderMeta{EpochSize: 10, EpochSizePadded: 12, NumShards: 4, ShardID: 1, PadLastBatch: true, StickToShard: true}, m)
-	n, err := p.EpochSize("train")
-	require.NoError(t, err)
+	n := p.EpochSize("train")
 	require.EqualValues(t, 12, n)
-	n, err = p.EpochSize("reader2")
-	require.NoError(t, err)
+	n = p.EpochSize("reader2")
 	require.EqualValues(t, 6, n)
-	_, err = p.EpochSize("")
-	require.ErrorContains(t, err, `there is no reader ""; the pipeline has ["train" "reader2"]`)
+	require.PanicsWithValue(t, `dali: there is no reader ""; the pipeline has ["train" "reader2"]`, func() { p.EpochSize("") })
+}
+
+// An input without a name has one in errors, and is the only reader.
+func TestAnInputWithoutAName(t *testing.T) {
+	_, d := build(t, pipeline.Options{BatchSize: 1}, func(g *pipeline.Graph) {
+		g.Output("x", dali.Input(g, "", datum.Spec{DType: datum.Uint8, Shape: []int{1}})[0])
+	})
+	_, err := d.Run(t.Context())
+	require.EqualError(t, err, `dali: input "input" has no batch for this run; call FeedInput first`)
+	for _, name := range []string{"", "input"} {
+		require.ErrorContains(t, d.FeedInput(name, 2, nil), `2 rows for input "input"; 1 … 1 make a batch`)
+	}
 }

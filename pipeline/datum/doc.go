@@ -1,17 +1,32 @@
 // Package datum is the vocabulary of pipelines: what an author of an operator or a reader
-// needs, and nothing that runs.
+// needs. Nothing in it runs; package pipeline puts operators and readers into a graph and
+// runs them.
 //
-//   - A [Tensor] is one sample's data at one place of a pipeline, of a [DType], a [Layout]
-//     and a shape; a [Spec] is what is known of it beforehand.
-//   - A [Kernel] does an operator's work for one sample at a time: it reads tensors and
-//     writes others. A [Sample] is what it may know of the sample, and a [Random] where it
-//     takes random numbers from, so that a sample looks the same whoever makes it.
-//   - A [Source] is a data set that can be read in any order, a [Sequence] one that can only
-//     be read from its beginning. A Source may be [Named], a [Prefetcher] or a [Toucher] as
-//     well.
+// # Operators
 //
-// Package pipeline puts operators and readers into a graph and runs them. A kernel can
-// also be run by itself, as in a test: declare the tensors, fill the inputs, call
-// [Begin] for the outputs, run the kernel, and ask [Unwritten] whether it has done its
-// part. Tensors have their memory from Go's heap then, and belong to whoever made them.
+// A [Kernel] does the work of an operator for one sample at a time: it reads tensors and
+// writes others. A [Tensor] is the data of one sample at one place of a pipeline: elements
+// of a [DType], a shape, and a [Layout], which names the dimensions. A [Spec] is what is
+// known of a tensor when the pipeline is built.
+//
+// A [Sample] is what a kernel may know of the sample at hand. A kernel takes its random
+// numbers from a [Random], so that a sample looks the same whoever makes it. A kernel that
+// holds memory of its own is a [Releaser].
+//
+// # Readers
+//
+// A [Source] is a data set that can be read in any order, a [Sequence] one that can only be
+// read from its beginning. A Source can also be [Named], so that it can be paired with
+// another one, a [Prefetcher], which brings files nearer before they are read, a
+// [Toucher], which does the same for memory, or [Stored], which tells statistics where its
+// samples lie.
+//
+// # Running a kernel
+//
+// The rest is for whoever runs kernels and readers: package pipeline, and a test that runs
+// a kernel by itself. Such a test declares tensors ([Tensor.Declare]), fills the inputs, calls
+// [Begin] for the outputs and [NewSample] for the sample, runs the kernel, and asks
+// [Unwritten] whether all outputs were written; see the example of [Kernel]. The tensors
+// have their memory from Go's heap then. A [Cell] is a tensor whose memory comes from
+// elsewhere. Authors of operators and readers need none of this.
 package datum

@@ -37,13 +37,16 @@ func (t DType) String() string {
 	return fmt.Sprintf("DType(%d)", uint8(t))
 }
 
-// Size returns the bytes of one element.
+// Size returns the bytes of one element, 0 for what is no element type.
 func (t DType) Size() int {
 	if t.valid() {
 		return dtypes[t].size
 	}
 	return 0
 }
+
+// IsFloat reports whether t is a floating-point type.
+func (t DType) IsFloat() bool { return t == Float16 || t == Float32 || t == Float64 }
 
 func (t DType) valid() bool { return t > 0 && int(t) < len(dtypes) }
 
@@ -54,11 +57,11 @@ func ParseDType(name string) (DType, error) {
 			return DType(t), nil
 		}
 	}
-	return 0, fmt.Errorf("pipeline: no element type %q; the types are uint8 … int64, float16, float32, float64 and bool", name)
+	return 0, fmt.Errorf("datum: there is no element type %q; the types are uint8 … int64, float16, float32, float64 and bool", name)
 }
 
-// Layout names the dimensions of a sample, outermost first: "HWC" or "CHW" for
-// pictures. Empty means that the dimensions have no names.
+// Layout names the dimensions of a sample, one letter for each, the outermost first: "HWC"
+// or "CHW" for pictures. Empty means that the dimensions have no names.
 type Layout string
 
 const (

@@ -103,3 +103,27 @@ func TestMomentsOfTheDistributions(t *testing.T) {
 	require.InDelta(t, 0, sum/n, 0.02)
 	require.InDelta(t, 1, squares/n, 0.03)
 }
+
+// A batch's numbers depend on seed, epoch, step and operator, and are no sample's.
+func TestNumbersOfABatch(t *testing.T) {
+	seen := map[uint64]bool{}
+	once := func(r Rand) {
+		x := r.Uint64()
+		require.False(t, seen[x])
+		seen[x] = true
+	}
+	for seed := range uint64(3) {
+		for epoch := range int64(3) {
+			for step := range int64(3) {
+				for instance := range uint64(3) {
+					r := NewRandom(instance)
+					once(r.AtBatch(seed, epoch, step))
+					again := r.AtBatch(seed, epoch, step)
+					require.True(t, seen[again.Uint64()])
+					c := NewSample(t.Context(), nil, seed, epoch, step)
+					once(r.At(&c))
+				}
+			}
+		}
+	}
+}

@@ -16,8 +16,8 @@ type Spec struct {
 	Classes int
 }
 
-// Dense reports whether every sample has the same known shape and type, so
-// that a batch of them is one array.
+// Dense reports whether type and shape are known, so that all samples have the same and a
+// batch of them is one array.
 func (s Spec) Dense() bool {
 	for _, d := range s.Shape {
 		if d < 0 {
@@ -27,7 +27,8 @@ func (s Spec) Dense() bool {
 	return s.DType.valid()
 }
 
-// Countable reports whether an int holds the bytes of a sample, where they are known.
+// Countable reports whether an int can hold the number of bytes of a sample. It is true
+// where the number is not known.
 func (s Spec) Countable() bool {
 	if !s.Dense() {
 		return true

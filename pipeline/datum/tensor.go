@@ -9,37 +9,30 @@ import (
 // MaxDims is the largest number of dimensions of a sample.
 const MaxDims = 6
 
-// Tensor is one sample's data at one place of a pipeline: elements in row-major
-// order. It belongs to the pipeline and is valid while the operator that got it
-// runs; its memory is used again for the next sample.
+// Tensor is the data of one sample at one place of a pipeline: elements in row-major
+// order, in native byte order. It belongs to the pipeline, and is valid while the kernel or
+// reader runs that got it; its memory is used again for the next sample.
+//
+// An output has the type and layout that were declared of it, and the shape where that is
+// known. Resize gives it memory for the elements, and its shape where samples differ.
 type Tensor struct {
 	dtype   DType
 	dense   bool // it has the declared shape and no other
 	written bool // by the operator or reader that makes it, for this sample
-	changed bool // the next sample begins with a reset
-	lent    bool // data is a reader's, to be read only
+	changed bool // Begin must give it again what was declared
+	lent    bool // data belongs to a reader and is only to be read
 	ndim    int
 	dims    [MaxDims]int
 	layout  Layout
 	data    []byte
 
 	spec    *Spec // what was declared of it; nil where nothing was
-	bytes   int   // where it is dense
+	bytes   int   // of a dense tensor
 	refused error // why its last request for memory was refused, or nil
 
 	row  []byte // the row of an array of samples that the data must fill, or nil
-	home Memory // where memory comes from that is no row's; nil for Go's heap
+	home Memory // of a Cell: where memory comes from that is no row's; nil for Go's heap
 }
-
-// Memory is where a tensor's memory comes from.
-type Memory interface {
-	// Memory returns n bytes, which hold what was there as far as it goes. The bytes
-	// that it returned before end.
-	Memory(n int) ([]byte, error)
-}
-
-// SetMemory says where the tensor's memory comes from; nil is Go's heap.
-func (t *Tensor) SetMemory(m Memory) { t.home = m }
 
 // DType returns the type of the elements.
 func (t *Tensor) DType() DType { return t.dtype }
@@ -54,19 +47,15 @@ func (t *Tensor) Shape() []int { return t.dims[:t.ndim] }
 // Len returns the number of elements.
 func (t *Tensor) Len() int { return elements(t.Shape()) }
 
-// Bytes returns the elements' memory. An output of a declared shape without -1 gets
-// that shape with it, if it has not been resized yet; another output has no memory
-// before Resize.
+// Bytes returns the memory of the elements. An output whose declared shape has no -1 need
+// not be resized: Bytes, and the typed methods such as Float32s, give it its memory. Another
+// output has none before Resize.
 func (t *Tensor) Bytes() []byte {
 	if !t.written {
 		t.open()
 	}
 	return t.data
 }
-
-// Shown returns the memory of the elements that t has now, nil if there is none. Bytes is
-// for operators and readers; Shown is for whoever looks at what they have made.
-func (t *Tensor) Shown() []byte { return t.data }
 
 // SetLayout names the dimensions.
 func (t *Tensor) SetLayout(l Layout) {
@@ -75,11 +64,13 @@ func (t *Tensor) SetLayout(l Layout) {
 	}
 }
 
-// Resize gives the tensor its shape and returns its memory for the elements,
-// which hold anything. An output keeps to what was declared of it: another shape is a
-// *ShapeError. Negative dimensions are an error too, and so are more bytes than an int
-// counts or the machine has. An operator or reader whose last request was refused
-// fails its sample with that error, even if it drops it.
+// Resize gives the tensor its shape and returns memory for its elements. The memory is not
+// cleared: all of it is to be written.
+//
+// A shape other than the declared one is a *ShapeError. Negative dimensions, more bytes
+// than an int counts and more than the machine has are errors as well. The sample of an
+// output whose last request was refused fails with that error, even if the kernel or reader
+// does not return it.
 func (t *Tensor) Resize(shape ...int) ([]byte, error) {
 	n := t.bytes
 	if !t.dense || !slices.Equal(shape, t.Shape()) {
@@ -101,9 +92,9 @@ func (t *Tensor) Resize(shape ...int) ([]byte, error) {
 	return t.data, nil
 }
 
-// Lend is Resize for a reader whose sample is in memory already: the tensor shows
-// mem, which operators only read and which must not change, instead of a copy.
-// Where the sample is an output of the pipeline, it is copied all the same.
+// Lend is for a reader whose sample is in memory already. Instead of a copy the tensor
+// shows mem, which must not change; operators only read it. Where the sample is an output
+// of the pipeline, it is copied all the same. The errors are those of Resize.
 func (t *Tensor) Lend(mem []byte, shape ...int) error {
 	if !t.dense || t.bytes != len(mem) || !slices.Equal(shape, t.Shape()) {
 		n, err := t.size(shape)
@@ -125,7 +116,7 @@ func (t *Tensor) Lend(mem []byte, shape ...int) error {
 	return nil
 }
 
-// memory returns n bytes of the tensor's own memory.
+// memory returns n bytes that are not a reader's.
 func (t *Tensor) memory(n int) ([]byte, error) {
 	if t.home != nil {
 		return t.home.Memory(n)
@@ -136,23 +127,8 @@ func (t *Tensor) memory(n int) ([]byte, error) {
 	return append(t.data[:0], make([]byte, n)...), nil
 }
 
-// Own copies the data of a reader that has lent them (Lend) into the tensor's own memory;
-// data that were not lent stay where they are. The error is that of the Memory.
-func (t *Tensor) Own() error {
-	if !t.lent {
-		return nil
-	}
-	mem, err := t.memory(len(t.data))
-	if err != nil {
-		return err
-	}
-	copy(mem, t.data)
-	t.data, t.lent = mem, false
-	return nil
-}
-
-// ResizeAs is Resize for a tensor whose type is not known when the pipeline is
-// built.
+// ResizeAs is Resize for an output whose type is not known when the pipeline is built
+// (Spec.DType is 0). A type other than the declared one is an error.
 func (t *Tensor) ResizeAs(dt DType, shape ...int) ([]byte, error) {
 	if t.spec != nil && t.spec.DType != 0 && dt != t.spec.DType {
 		return nil, t.refuse(fmt.Errorf("%s elements, the output was declared %s", dt, t.spec.DType))
@@ -161,7 +137,7 @@ func (t *Tensor) ResizeAs(dt DType, shape ...int) ([]byte, error) {
 	return t.Resize(shape...)
 }
 
-// Element is a type that tensors hold.
+// Element is what View and BytesOf take for the type of an element.
 type Element interface {
 	~uint8 | ~int8 | ~uint16 | ~int16 | ~uint32 | ~int32 | ~uint64 | ~int64 | ~float32 | ~float64
 }
@@ -205,7 +181,7 @@ func (t *Tensor) typed(want DType) []byte {
 	return t.data
 }
 
-// untyped is what typed does of the unusual.
+// untyped is what typed does in unusual cases; apart, so that typed can be inlined.
 func (t *Tensor) untyped(want DType) {
 	if t.dtype != want {
 		panic(fmt.Sprintf("datum: the tensor is %s, not %s", t.dtype, want))
@@ -258,39 +234,6 @@ func (t *Tensor) CopyFrom(src *Tensor) error {
 	copy(mem, src.data)
 	t.SetLayout(src.layout)
 	return nil
-}
-
-// Bind makes row, one row of an array of samples, the memory of t from now on. The shape
-// that was declared of t must be dense, and row must have its bytes. The row stays the
-// caller's; nil is no row.
-func (t *Tensor) Bind(row []byte) { t.row = row }
-
-// Row returns what Bind has bound, nil for nothing.
-func (t *Tensor) Row() []byte { return t.row }
-
-// Fill says that the row of t (Bind) holds a sample already, which t shows from then on.
-// It reports false, and does nothing, where t has no row.
-func (t *Tensor) Fill() bool {
-	if t.row == nil {
-		return false
-	}
-	t.data, t.written = t.row, true
-	return true
-}
-
-// Take makes t show the sample of from, and from shows nothing afterwards. The Memory
-// (SetMemory) of both stays as it is: whoever provides it exchanges the bytes itself.
-func (t *Tensor) Take(from *Tensor) {
-	home := t.home
-	*t = *from
-	t.home, from.data = home, nil
-}
-
-// Clear makes t an empty sample of what was declared.
-func (t *Tensor) Clear() {
-	t.reset()
-	t.data = nil
-	clear(t.dims[:])
 }
 
 func elements(shape []int) int {

@@ -59,7 +59,7 @@ func TestResizeKeepsItsMemoryWhenItShrinks(t *testing.T) {
 
 func TestARowKeepsItsShapeAndType(t *testing.T) {
 	row := make([]byte, 24)
-	x := new(datum.Tensor)
+	x := new(datum.Cell)
 	x.Declare(&datum.Spec{DType: datum.Float32, Layout: datum.HWC, Shape: []int{1, 2, 3}})
 	x.Bind(row)
 	mem, err := x.Resize(1, 2, 3)
@@ -145,7 +145,7 @@ func TestTypedMethodsPanicForOtherTypes(t *testing.T) {
 // What a reader lends is not written, whoever asks for memory after it.
 func TestLentMemoryIsNotWritten(t *testing.T) {
 	lent := []byte{1, 2, 3}
-	var x datum.Tensor
+	var x datum.Cell
 	x.Declare(&datum.Spec{DType: datum.Uint8, Shape: []int{-1}})
 	require.NoError(t, x.Lend(lent, 3))
 	require.NoError(t, x.Own())

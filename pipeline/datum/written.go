@@ -8,12 +8,13 @@ import (
 	"slices"
 )
 
-// What an operator or reader does not write must not look like its result: the memory
+// What an operator or reader does not write must not look like its result, since the memory
 // still holds another sample. So every output is marked as not written before the
-// operator runs (Begin), what gives it memory marks it as written, and whoever runs the
-// operator looks afterwards (Unwritten).
+// operator runs (Begin). A method that gives it memory marks it as written, and whoever
+// runs the operator looks at the marks afterwards (Written, Unwritten).
 
-// Declare says what is known of the samples that t is going to hold.
+// Declare says what is known of the samples that t is going to hold. It is for whoever makes
+// tensors: a pipeline, or a test. The spec must not change afterwards.
 func (t *Tensor) Declare(spec *Spec) {
 	t.spec, t.dense = spec, spec.Dense()
 	if t.dense {
@@ -22,7 +23,7 @@ func (t *Tensor) Declare(spec *Spec) {
 	t.reset()
 }
 
-// reset gives t what was declared, in place of what the sample before has left.
+// reset gives t what was declared, in place of what an earlier sample has left.
 func (t *Tensor) reset() {
 	t.dtype, t.layout = t.spec.DType, t.spec.Layout
 	t.ndim = copy(t.dims[:], t.spec.Shape)
@@ -142,7 +143,7 @@ func Unwritten(out []*Tensor) error {
 		if t.refused != nil {
 			return fmt.Errorf("output %d: %w", i, t.refused)
 		}
-		return &NotWrittenError{Output: i, Row: -1}
+		return &NotWrittenError{Output: i, Row: NoRow}
 	}
 	return nil
 }
@@ -170,12 +171,21 @@ func (e *ShapeError) Error() string {
 // returned no error. It fails the sample, or, of an operator for whole batches, the run.
 type NotWrittenError struct {
 	Output int // its number
-	Row    int // of an operator for whole batches, the row; -1 where that wrote no row, and for single samples
+	Row    int // of an operator for whole batches, the row or AllRows; NoRow for single samples
 }
 
+// What NotWrittenError.Row is where it is no row.
+const (
+	NoRow   = -1 // the operator or reader makes single samples
+	AllRows = -2 // the operator for whole batches has written no row
+)
+
 func (e *NotWrittenError) Error() string {
-	if e.Row >= 0 {
+	switch {
+	case e.Row >= 0:
 		return fmt.Sprintf("output %d was not written in row %d; all rows that are valid must be", e.Output, e.Row)
+	case e.Row == AllRows:
+		return fmt.Sprintf("output %d was not written; write all rows that are valid, or return an error", e.Output)
 	}
 	return fmt.Sprintf("output %d was not written; call Resize and fill it, or return an error", e.Output)
 }

@@ -1,6 +1,8 @@
 package ops
 
 import (
+	"errors"
+
 	"github.com/planktonml/plankton/internal/imaging"
 	"github.com/planktonml/plankton/pipeline"
 	"github.com/planktonml/plankton/pipeline/datum"
@@ -17,12 +19,22 @@ func Cast(g *pipeline.Graph, v pipeline.Value, to datum.DType) pipeline.Value {
 	return one(g, pipeline.Op{
 		Name: "cast", Inputs: []pipeline.Value{v}, Outputs: []datum.Spec{spec}, Config: to.String(),
 		New: each(func(_ *datum.Sample, in, out []*datum.Tensor) error {
-			mem, err := out[0].Resize(in[0].Shape()...)
+			mem, err := output(out[0], in[0], to)
 			if err != nil {
 				return err
 			}
-			out[0].SetLayout(in[0].Layout())
-			return imaging.Cast(mem, dtype(to), in[0].Bytes(), dtype(in[0].DType()))
+			return imaging.Cast(mem, to, in[0].Bytes(), in[0].DType())
 		}),
 	})
+}
+
+// CastLike is Cast to the type of another value, of which nothing else counts.
+func CastLike(g *pipeline.Graph, v, like pipeline.Value) pipeline.Value {
+	const name = "cast_like"
+	given(g, name, v)
+	given(g, name, like)
+	if g.Err() == nil && like.Spec().DType == 0 {
+		g.Fail(name, errors.New("the type of the second input is known only at run time; use Cast"))
+	}
+	return Cast(g, v, like.Spec().DType)
 }

@@ -89,7 +89,7 @@ func CropMirrorNormalize(g *pipeline.Graph, v pipeline.Value, o CropMirrorNormal
 	o.checkChannels(g, name, in)
 	a := newArgs(g, name, v)
 	k := cmn{
-		window: newWindow(a, o.CropOptions), mirror: a.number("Mirror", o.Mirror, 0), to: o.DType, pad: o.PadOutput, layout: o.Layout,
+		name: name, window: newWindow(a, o.CropOptions), mirror: a.number("Mirror", o.Mirror, 0), to: o.DType, pad: o.PadOutput, layout: o.Layout,
 		spec: imaging.CMNSpec{
 			Fill: o.fill(), Mean: float32s(o.Mean), Std: float32s(o.Std),
 			Scale: float32(o.Scale), Shift: float32(o.Shift), DstCHW: o.Layout == datum.CHW,
@@ -100,23 +100,37 @@ func CropMirrorNormalize(g *pipeline.Graph, v pipeline.Value, o CropMirrorNormal
 	if o.Layout == datum.CHW {
 		spec.Shape = []int{k.channels(channels), h, w}
 	}
-	return one(g, pipeline.Op{
-		Name: name, Inputs: a.inputs, Outputs: []datum.Spec{spec},
-		New:       func() (datum.Kernel, error) { k := k; return &k, nil },
-		Expensive: true,
-		Config:    fmt.Sprintf("%+v mirror=%+v %v %v pad=%t %+v", k.window, k.mirror, k.to, k.layout, k.pad, k.spec),
-		Fuse:      func(p *pipeline.Op) *pipeline.Op { return fuseResize(p, k, channels, a.inputs, spec) },
-	})
+	op := k.op(a.inputs, channels, spec)
+	op.Config = fmt.Sprintf("%+v mirror=%+v %v %v pad=%t %+v", k.window, k.mirror, k.to, k.layout, k.pad, k.spec)
+	return one(g, op)
+}
+
+// op returns the operator of a kernel for pictures of so many channels.
+func (k cmn) op(inputs []pipeline.Value, channels int, spec datum.Spec) pipeline.Op {
+	return pipeline.Op{
+		Name: k.name, Inputs: inputs, Outputs: []datum.Spec{spec}, Expensive: true,
+		New: func() (datum.Kernel, error) { k := k; return &k, nil },
+		Fuse: func(p *pipeline.Op) *pipeline.Op {
+			if fused := fuseTwist(p, k, channels, inputs, spec); fused != nil {
+				return fused
+			}
+			return fuseResize(p, k, channels, inputs, spec)
+		},
+		Detail: k,
+	}
 }
 
 // cmn is the kernel of CropMirrorNormalize.
 type cmn struct {
+	name   string
+	twist  *twist // changes colours first; nil for none
 	window window
 	mirror arg
 	to     datum.DType
 	layout datum.Layout
 	pad    bool
 	spec   imaging.CMNSpec
+	colour imaging.ColorMatrix
 	work   imaging.CropMirrorNormalizer
 }
 
@@ -154,6 +168,12 @@ func (k *cmn) Run(_ *datum.Sample, in, out []*datum.Tensor) error {
 		return err
 	}
 	s.Mirror, s.DstC = mirror != 0, k.channels(c)
+	if k.twist != nil {
+		if k.colour, err = k.twist.matrix(in); err != nil {
+			return err
+		}
+		k.work.Color = &k.colour
+	}
 	var dst []byte
 	if s.DstCHW {
 		dst, err = out[0].Resize(s.DstC, s.H, s.W)
@@ -164,8 +184,8 @@ func (k *cmn) Run(_ *datum.Sample, in, out []*datum.Tensor) error {
 		return err
 	}
 	out[0].SetLayout(k.layout)
-	src := imaging.Image{Pix: in[0].Bytes(), Type: dtype(in[0].DType()), H: h, W: w, C: c}
-	return plain(k.work.Apply(dst, dtype(k.to), &src, s))
+	src := imaging.Image{Pix: in[0].Bytes(), Type: in[0].DType(), H: h, W: w, C: c}
+	return plain(k.work.Apply(dst, k.to, &src, s))
 }
 
 // perChannel checks a list of one value or one per channel.

@@ -34,13 +34,11 @@ func checkConvention(g *pipeline.Graph, name string, in datum.Spec, mean, std []
 }
 
 // constant is Op.Detail of Constant.
-type constant float64
+type constant []float64
 
-// constants returns the number that a value is for all samples, none where it differs or
+// constants returns the numbers that a value is for all samples, none where it differs or
 // is not known.
 func constants(v pipeline.Value) []float64 {
-	if x, ok := v.Detail().(constant); ok {
-		return []float64{float64(x)}
-	}
-	return nil
+	xs, _ := v.Detail().(constant)
+	return xs
 }

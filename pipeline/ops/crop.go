@@ -26,7 +26,8 @@ type CropOptions struct {
 	Fill          []float64      // what fills under BoundsPad: one value or one per channel; default 0
 }
 
-// Crop cuts a region out of a picture. Type, channels and layout stay.
+// Crop cuts a region out of a picture H×W×C of any type. Type, channels and layout stay. A region
+// that does not fit is an error, or what OutOfBounds says.
 func Crop(g *pipeline.Graph, v pipeline.Value, o CropOptions) pipeline.Value {
 	const name = "crop"
 	spec := picture(g, name, v)
@@ -41,6 +42,7 @@ func Crop(g *pipeline.Graph, v pipeline.Value, o CropOptions) pipeline.Value {
 		Name: name, Inputs: a.inputs, Outputs: []datum.Spec{pictureSpec(spec.DType, h, w, spec.Shape[2])},
 		New:    func() (datum.Kernel, error) { k := k; return &k, nil },
 		Config: fmt.Sprintf("%+v fill=%v", k.window, o.Fill),
+		Detail: k.window,
 	})
 }
 
@@ -148,7 +150,7 @@ func (k *crop) Run(_ *datum.Sample, in, out []*datum.Tensor) error {
 	out[0].SetLayout(in[0].Layout())
 	if len(k.o.Fill) > 0 && k.filled != t {
 		k.fill, k.filled = make([]byte, len(k.o.Fill)*t.Size()), t
-		if err := imaging.Cast(k.fill, dtype(t), datum.BytesOf(k.o.Fill), imaging.Float64); err != nil {
+		if err := imaging.Cast(k.fill, t, datum.BytesOf(k.o.Fill), datum.Float64); err != nil {
 			return err
 		}
 	}

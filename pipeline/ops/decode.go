@@ -3,7 +3,6 @@ package ops
 import (
 	"fmt"
 	"image"
-	"math"
 
 	"github.com/planktonml/plankton/internal/imaging"
 	"github.com/planktonml/plankton/pipeline"
@@ -43,48 +42,17 @@ type DecodeOptions struct {
 	// Damaged says what becomes of JPEG files that are damaged but can be decoded;
 	// default Refuse.
 	Damaged DamagedPolicy
+
+	// Formats are decoders of the program's own, for files that are neither JPEG nor PNG.
+	// They are asked before the decoders of BMP, GIF, TIFF and WebP that are there.
+	Formats []Format
 }
 
-// RandomCropOptions configures DecodeRandomCrop.
-type RandomCropOptions struct {
-	DecodeOptions
-
-	Area     [2]float64 // share of the picture's area, smallest and largest; default 0.08 … 1
-	Aspect   [2]float64 // width / height, smallest and largest; default 3/4 … 4/3
-	Attempts int        // draws before the largest fitting centre region is taken; default 10
-}
-
-// DecodeImage decodes pictures: JPEG and PNG, from a sample that holds the
-// file's bytes. The output is uint8 H×W×C.
+// DecodeImage decodes pictures: JPEG, PNG, BMP, GIF (the first frame), TIFF and WebP, from
+// a sample that holds the file's bytes; what the bytes are decides, not the file's name.
+// The output is uint8 H×W×C.
 func DecodeImage(g *pipeline.Graph, encoded pipeline.Value, o DecodeOptions) pipeline.Value {
-	return addDecode(g, "decoders.image", encoded, o, nil)
-}
-
-// DecodeRandomCrop decodes a random region of a picture: with a resize behind
-// it, the crop that classifiers are trained on (Szegedy et al., "Going deeper
-// with convolutions", 2015). Area and aspect ratio are drawn uniformly, the
-// latter on a logarithmic scale, then the place. What lies outside the region
-// is not decoded where the format allows.
-func DecodeRandomCrop(g *pipeline.Graph, encoded pipeline.Value, o RandomCropOptions) pipeline.Value {
-	const name = "decoders.image_random_crop"
-	if o.Area == [2]float64{} {
-		o.Area = [2]float64{0.08, 1}
-	}
-	if o.Aspect == [2]float64{} {
-		o.Aspect = [2]float64{3. / 4, 4. / 3}
-	}
-	if o.Attempts == 0 {
-		o.Attempts = 10
-	}
-	switch {
-	case !(0 < o.Area[0] && o.Area[0] <= o.Area[1] && o.Area[1] <= 1):
-		g.Fail(name, fmt.Errorf("Area is %g … %g; it must lie in (0, 1]", o.Area[0], o.Area[1]))
-	case !(0 < o.Aspect[0] && o.Aspect[0] <= o.Aspect[1]):
-		g.Fail(name, fmt.Errorf("Aspect is %g … %g; it must be positive and ascending", o.Aspect[0], o.Aspect[1]))
-	case o.Attempts < 0:
-		g.Fail(name, fmt.Errorf("Attempts is %d; it must not be negative", o.Attempts))
-	}
-	return addDecode(g, name, encoded, o.DecodeOptions, &randomCrop{o.Area, o.Aspect, o.Attempts, g.NewRandom()})
+	return addDecode(g, "decoders.image", encoded, o, nil, nil)
 }
 
 // check fills in the defaults.
@@ -104,9 +72,25 @@ func (o *DecodeOptions) check(g *pipeline.Graph, name string, encoded pipeline.V
 	case o.MaxPixels < 0:
 		g.Fail(name, fmt.Errorf("MaxPixels is %d; it must be positive", o.MaxPixels))
 	}
+	for _, f := range o.Formats {
+		if f.Name == "" || f.Magic == "" || f.Decode == nil || f.DecodeConfig == nil {
+			g.Fail(name, fmt.Errorf("the format %q lacks a name, the magic that its files begin with, or a function", f.Name))
+		}
+	}
 }
 
-func addDecode(g *pipeline.Graph, name string, encoded pipeline.Value, o DecodeOptions, crop *randomCrop) pipeline.Value {
+// A cut says which region of a picture is wanted.
+type cut interface {
+	// region returns it for a picture of h×w pixels and the sample whose inputs are in.
+	region(s *datum.Sample, in []*datum.Tensor, h, w int) (image.Rectangle, error)
+	config() string
+	known() (h, w int) // extents, -1 where they are not known
+	own() cut          // for one worker
+}
+
+// addDecode adds a decoder of regions, or of pictures where c is nil. The region's
+// arguments are those of a, nil where it has none.
+func addDecode(g *pipeline.Graph, name string, encoded pipeline.Value, o DecodeOptions, c cut, a *args) pipeline.Value {
 	o.check(g, name, encoded)
 	channels := 3
 	switch o.Type {
@@ -115,52 +99,30 @@ func addDecode(g *pipeline.Graph, name string, encoded pipeline.Value, o DecodeO
 	case Any:
 		channels = -1
 	}
-	d := decode{o: o, crop: crop, exact: g.Options().ExactRGB, file: picturefile{ample: g.Options().MemoryBudget == 0}}
-	return one(g, pipeline.Op{
-		Name: name, Inputs: []pipeline.Value{encoded}, Outputs: []datum.Spec{pictureSpec(datum.Uint8, -1, -1, channels)},
-		New:       func() (datum.Kernel, error) { d := d; return &d, nil },
+	d := decode{o: o, cut: c, exact: g.Options().ExactRGB, file: picturefile{ample: g.Options().MemoryBudget == 0, index: g.EntropyIndex(encoded)}}
+	h, w := -1, -1
+	if c != nil {
+		h, w = c.known()
+	}
+	op := pipeline.Op{
+		Name: name, Inputs: []pipeline.Value{encoded}, Outputs: []datum.Spec{pictureSpec(datum.Uint8, h, w, channels)},
+		New:       func() (datum.Kernel, error) { return d.own(), nil },
 		Expensive: true,
 		Config:    d.config(),
-		Detail:    d,
-	})
-}
-
-// randomCrop draws regions.
-type randomCrop struct {
-	area, aspect [2]float64
-	attempts     int
-	random       datum.Random
-}
-
-// draw returns a region of a picture of h×w pixels.
-func (r *randomCrop) draw(s *datum.Sample, h, w int) image.Rectangle {
-	rnd := r.random.At(s)
-	lo, hi := math.Log(r.aspect[0]), math.Log(r.aspect[1])
-	for range r.attempts {
-		area := rnd.Range(r.area[0], r.area[1]) * float64(h) * float64(w)
-		ratio := math.Exp(rnd.Range(lo, hi))
-		cw, ch := int(math.Round(math.Sqrt(area*ratio))), int(math.Round(math.Sqrt(area/ratio)))
-		if cw >= 1 && ch >= 1 && cw <= w && ch <= h {
-			x, y := rnd.IntN(w-cw+1), rnd.IntN(h-ch+1)
-			return image.Rect(x, y, x+cw, y+ch)
-		}
 	}
-	// The largest region in the middle whose aspect ratio is allowed.
-	cw, ch := w, h
-	if ratio := float64(w) / float64(h); ratio < r.aspect[0] {
-		ch = max(1, min(h, int(math.Round(float64(w)/r.aspect[0]))))
-	} else if ratio > r.aspect[1] {
-		cw = max(1, min(w, int(math.Round(float64(h)*r.aspect[1]))))
+	if a == nil {
+		op.Detail = d // a resize may take over what has no inputs of its own
+	} else {
+		op.Inputs = a.inputs
 	}
-	x, y := (w-cw)/2, (h-ch)/2
-	return image.Rect(x, y, x+cw, y+ch)
+	return one(g, op)
 }
 
 // decode is the kernel of the decoders. Between open and the next open it
 // stands for one picture.
 type decode struct {
 	o     DecodeOptions
-	crop  *randomCrop
+	cut   cut // nil for all of the picture
 	exact bool
 	file  picturefile
 }
@@ -169,10 +131,21 @@ type decode struct {
 // errors are no part.
 func (d *decode) config() string {
 	o := fmt.Sprintf("{Type:%d IgnoreOrientation:%t MaxPixels:%d}", d.o.Type, d.o.IgnoreOrientation, d.o.MaxPixels)
-	if d.crop == nil {
-		return o
+	for _, f := range d.o.Formats {
+		o += fmt.Sprintf(" %q", f.Name+" "+f.Magic)
 	}
-	return fmt.Sprintf("%s %+v", o, *d.crop)
+	if d.cut != nil {
+		o += " " + d.cut.config()
+	}
+	return o + engineName
+}
+
+// own returns a decoder for one worker.
+func (d decode) own() *decode {
+	if d.cut != nil {
+		d.cut = d.cut.own()
+	}
+	return &d
 }
 
 func (d *decode) open(s *datum.Sample, data []byte) error { return d.file.open(s, data, &d.o) }
@@ -181,11 +154,11 @@ func (d *decode) open(s *datum.Sample, data []byte) error { return d.file.open(s
 func (d *decode) Release() { d.file.release() }
 
 // region returns the part of the picture that is wanted for a sample.
-func (d *decode) region(s *datum.Sample) image.Rectangle {
-	if d.crop == nil {
-		return image.Rect(0, 0, d.file.w, d.file.h)
+func (d *decode) region(s *datum.Sample, in []*datum.Tensor) (image.Rectangle, error) {
+	if d.cut == nil {
+		return image.Rect(0, 0, d.file.w, d.file.h), nil
 	}
-	return d.crop.draw(s, d.file.h, d.file.w)
+	return d.cut.region(s, in, d.file.h, d.file.w)
 }
 
 // planar reports whether the open picture may be resized before its colours are
@@ -196,7 +169,7 @@ func (d *decode) planar() bool {
 
 // pixels decodes a region into memory of its own.
 func (d *decode) pixels(s *datum.Sample, r image.Rectangle) (imaging.Image, error) {
-	m := imaging.Image{Type: imaging.Uint8, H: r.Dy(), W: r.Dx(), C: d.file.channels(d.o.Type)}
+	m := imaging.Image{Type: datum.Uint8, H: r.Dy(), W: r.Dx(), C: d.file.channels(d.o.Type)}
 	err := d.file.admit(r)
 	if err != nil {
 		return m, err
@@ -212,7 +185,10 @@ func (d *decode) Run(s *datum.Sample, in, out []*datum.Tensor) error {
 	if err := d.open(s, in[0].Bytes()); err != nil {
 		return err
 	}
-	r := d.region(s)
+	r, err := d.region(s, in)
+	if err != nil {
+		return err
+	}
 	if err := d.file.admit(r); err != nil {
 		return err
 	}

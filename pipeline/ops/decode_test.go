@@ -174,6 +174,18 @@ func largeJPEG(t *testing.T, h, w uint16) []byte {
 	return file
 }
 
+// largeBMP returns the beginning of a BMP file of h×w pixels.
+func largeBMP(h, w uint32) []byte {
+	file := make([]byte, 54)
+	copy(file, "BM")
+	binary.LittleEndian.PutUint32(file[10:], 54)
+	binary.LittleEndian.PutUint32(file[14:], 40)
+	binary.LittleEndian.PutUint32(file[18:], w)
+	binary.LittleEndian.PutUint32(file[22:], h)
+	file[26], file[28] = 1, 24
+	return file
+}
+
 func TestFilesThatAreNoPictures(t *testing.T) {
 	photo, drawing := encodeJPEG(t, smooth(40, 40)), encodePNG(t, smooth(40, 40))
 	broken := bytes.Clone(drawing)
@@ -184,12 +196,14 @@ func TestFilesThatAreNoPictures(t *testing.T) {
 		want string // pattern
 	}{
 		{"empty", []byte{}, "the file is empty"},
-		{"text", []byte("not an image\n"), `neither JPEG nor PNG: the file begins with "not an i"`},
-		{"a GIF", []byte("GIF89a\x01\x00"), `neither JPEG nor PNG: it is a GIF \(it begins with "GIF89a\\x01\\x00"\); convert it, or leave it out`},
-		{"a WebP picture", []byte("RIFF\x24\x00\x00\x00WEBPVP8 "), `neither JPEG nor PNG: it is a WebP picture .*`},
-		{"a page", []byte("<!DOCTYPE html>"), `neither JPEG nor PNG: it is a page of HTML, .*`},
-		{"zeros", make([]byte, 100), `neither JPEG nor PNG: the file is nothing but zeros, .*`},
-		{"one byte", []byte{0xff}, `neither JPEG nor PNG: the file begins with "\\xff"`},
+		{"text", []byte("not an image\n"), `neither JPEG nor PNG, and no .+ picture: the file begins with "not an i"`},
+		{"an AVIF picture", []byte("\x00\x00\x00\x20ftypavif"), `neither JPEG nor PNG, and no .+ picture: it is an AVIF picture \(it begins with ".+"\); convert it, leave it out, or give a decoder with DecodeOptions.Formats`},
+		{"a GIF's first bytes", []byte("GIF89a\x01\x00"), `GIF file: .+`},
+		{"a WebP picture's first bytes", []byte("RIFF\x24\x00\x00\x00WEBPVP8 "), `WebP file: .+`},
+		{"a large BMP", largeBMP(60000, 50000), `BMP file: 50000×60000 pixels; 1 to 268435456 are possible \(MaxPixels\)`},
+		{"a page", []byte("<!DOCTYPE html>"), `neither JPEG nor PNG, and no .+ picture: it is a page of HTML, .*`},
+		{"zeros", make([]byte, 100), `neither JPEG nor PNG, and no .+ picture: the file is nothing but zeros, .*`},
+		{"one byte", []byte{0xff}, `neither JPEG nor PNG, and no .+ picture: the file begins with "\\xff"`},
 		{"JPEG's first bytes", photo[:2], "(jpeg|turbo): .+"},
 		{"a JPEG cut in the header", photo[:30], "(jpeg|turbo): .+"},
 		{"a JPEG cut in the data", photo[:len(photo)*2/3], "(jpeg|turbo): .+"},

@@ -7,14 +7,16 @@ import (
 	"github.com/planktonml/plankton/executor"
 	"github.com/planktonml/plankton/internal/accel"
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/batchop"
 	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/streams"
 )
 
-// Operators with these commands like to share a stream.
+// Operators with the same command like to share a stream.
 const (
-	uploads = iota + 1
-	kernels
+	commandUpload = iota + 1
+	commandKernel
+	commandDecode
 )
 
 // ToDevice ends the part of a pipeline that works on single samples on the host:
@@ -40,12 +42,12 @@ func ToDevice(g *pipeline.Graph, v pipeline.Value) pipeline.Value {
 	}
 	return g.AddBatch(pipeline.BatchOp{
 		Name: name, Inputs: []pipeline.Value{v}, Outputs: []datum.Spec{v.Spec()},
-		Backend: executor.Mixed, Command: uploads, Moves: true,
-		New: func() (pipeline.BatchKernel, error) { return pipeline.BatchKernelFunc(upload), nil },
+		Backend: executor.Mixed, Command: commandUpload, Moves: true,
+		New: func() (batchop.Kernel, error) { return batchop.KernelFunc(upload), nil },
 	})[0]
 }
 
-func upload(c *streams.Context, in, out []pipeline.BatchTensor) error {
+func upload(c *streams.Context, in, out []batchop.Tensor) error {
 	if q := queue(c); q != nil {
 		return q.Copy(out[0].Data, in[0].Data)
 	}
@@ -110,9 +112,9 @@ func DeviceOneHot(g *pipeline.Graph, label pipeline.Value, o OneHotOptions) pipe
 	return g.AddBatch(pipeline.BatchOp{
 		Name: name, Inputs: []pipeline.Value{label, ToDevice(g, valid)},
 		Outputs: []datum.Spec{{DType: datum.Float32, Shape: append(append([]int{}, labelShape(in.Shape, &o)...), o.Classes)}},
-		Backend: executor.Device, Command: kernels, Config: fmt.Sprintf("%+v", p),
-		New: func() (pipeline.BatchKernel, error) {
-			return pipeline.BatchKernelFunc(func(c *streams.Context, in, out []pipeline.BatchTensor) error {
+		Backend: executor.Device, Command: commandKernel, Config: fmt.Sprintf("%+v", p),
+		New: func() (batchop.Kernel, error) {
+			return batchop.KernelFunc(func(c *streams.Context, in, out []batchop.Tensor) error {
 				if q := queue(c); q != nil {
 					p := p
 					p.N = len(in[0].Mask)

@@ -7,6 +7,7 @@ import (
 	"github.com/planktonml/plankton/internal/accel"
 	"github.com/planktonml/plankton/internal/imaging"
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/batchop"
 	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/streams"
 )
@@ -47,8 +48,8 @@ func DeviceCropMirrorNormalize(g *pipeline.Graph, v pipeline.Value, o CropMirror
 	}
 	return g.AddBatch(pipeline.BatchOp{
 		Name: name, Inputs: []pipeline.Value{v, ToDevice(g, windows)}, Outputs: []datum.Spec{spec},
-		Backend: executor.Device, Command: kernels, Config: fmt.Sprintf("%+v", k.p),
-		New: func() (pipeline.BatchKernel, error) { k := k; return &k, nil },
+		Backend: executor.Device, Command: commandKernel, Config: fmt.Sprintf("%+v", k.p),
+		New: func() (batchop.Kernel, error) { k := k; return &k, nil },
 	})[0]
 }
 
@@ -109,7 +110,7 @@ type cmnRows struct {
 	work imaging.CropMirrorNormalizer
 }
 
-func (k *cmnRows) Run(c *streams.Context, in, out []pipeline.BatchTensor) error {
+func (k *cmnRows) Run(c *streams.Context, in, out []batchop.Tensor) error {
 	n := len(in[0].Mask)
 	if q := queue(c); q != nil {
 		k.p.N = n
@@ -125,8 +126,8 @@ func (k *cmnRows) Run(c *streams.Context, in, out []pipeline.BatchTensor) error 
 		}
 		s := &k.spec
 		s.Y, s.X, s.Mirror = int(at[0]), int(at[1]), at[2] != 0
-		src := imaging.Image{Pix: in[0].Data[i*from:][:from], Type: imaging.Uint8, H: k.p.SrcH, W: k.p.SrcW, C: k.p.SrcC}
-		if err := k.work.Apply(dst, dtype(out[0].Spec.DType), &src, s); err != nil {
+		src := imaging.Image{Pix: in[0].Data[i*from:][:from], Type: datum.Uint8, H: k.p.SrcH, W: k.p.SrcW, C: k.p.SrcC}
+		if err := k.work.Apply(dst, out[0].Spec.DType, &src, s); err != nil {
 			return plain(err)
 		}
 	}

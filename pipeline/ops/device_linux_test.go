@@ -9,6 +9,7 @@ import (
 	"github.com/planktonml/plankton/iterator"
 	"github.com/planktonml/plankton/memstats"
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/batchop"
 	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/pipeline/ops"
 	"github.com/planktonml/plankton/pipeline/readers"
@@ -170,7 +171,7 @@ func TestHostOperatorCannotReadTheDevice(t *testing.T) {
 		v := ops.ToDevice(g, readers.Slices(g, readers.SlicesOptions{}, readers.Rows([]byte{1}))[0])
 		g.Output("x", g.AddBatch(pipeline.BatchOp{
 			Name: "reads", Inputs: []pipeline.Value{v}, Outputs: []datum.Spec{v.Spec()},
-			New: func() (pipeline.BatchKernel, error) { return nil, nil },
+			New: func() (batchop.Kernel, error) { return nil, nil },
 		})[0])
 	})
 	require.EqualError(t, err, "pipeline: reads: input 0 is in the memory of cuda:0 Fake 0, which an operator on the host cannot read")

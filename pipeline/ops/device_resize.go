@@ -7,6 +7,7 @@ import (
 	"github.com/planktonml/plankton/internal/accel"
 	"github.com/planktonml/plankton/internal/imaging"
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/batchop"
 	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/streams"
 )
@@ -34,8 +35,8 @@ func DeviceResize(g *pipeline.Graph, v pipeline.Value, o ResizeOptions) pipeline
 	}
 	return g.AddBatch(pipeline.BatchOp{
 		Name: name, Inputs: []pipeline.Value{v}, Outputs: []datum.Spec{pictureSpec(k.to, k.p.H, k.p.W, k.p.C)},
-		Backend: executor.Device, Command: kernels, Config: fmt.Sprintf("%+v", spec),
-		New: func() (pipeline.BatchKernel, error) { k := *k; return &k, nil },
+		Backend: executor.Device, Command: commandKernel, Config: fmt.Sprintf("%+v", spec),
+		New: func() (batchop.Kernel, error) { k := *k; return &k, nil },
 	})[0]
 }
 
@@ -73,7 +74,7 @@ type resizeRows struct {
 	work     imaging.Resampler
 }
 
-func (k *resizeRows) Run(c *streams.Context, in, out []pipeline.BatchTensor) error {
+func (k *resizeRows) Run(c *streams.Context, in, out []batchop.Tensor) error {
 	n := len(in[0].Mask)
 	if q := queue(c); q != nil {
 		k.p.N = n
@@ -86,8 +87,8 @@ func (k *resizeRows) Run(c *streams.Context, in, out []pipeline.BatchTensor) err
 			clear(dst)
 			continue
 		}
-		src := imaging.Image{Pix: in[0].Data[i*from:][:from], Type: dtype(k.from), H: k.p.SrcH, W: k.p.SrcW, C: k.p.C}
-		if err := k.work.Resize(dst, dtype(k.to), &src, k.plan); err != nil {
+		src := imaging.Image{Pix: in[0].Data[i*from:][:from], Type: k.from, H: k.p.SrcH, W: k.p.SrcW, C: k.p.C}
+		if err := k.work.Resize(dst, k.to, &src, k.plan); err != nil {
 			return plain(err)
 		}
 	}

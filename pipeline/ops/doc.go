@@ -5,8 +5,44 @@
 //
 // Pictures are uint8 H×W×C (layout HWC) unless an operator says otherwise,
 // values 0 … 255. Sizes are in pixels, height before width. An option of type
-// pipeline.Value takes a number per sample, such as the result of CoinFlip;
-// Constant makes one of a fixed number, and none means the option's default.
+// pipeline.Value takes a number per sample, such as the result of CoinFlip, or an
+// array of numbers where it says so; Constant makes one of fixed numbers, and none
+// means the option's default.
+//
+// The operators by group:
+//
+//   - Decoding: [DecodeImage], [DecodeCrop], [DecodeSlice], [DecodeRandomCrop], [PeekImageShape].
+//   - Size and place of pictures: [Resize], [Crop], [Flip], [CropMirrorNormalize], [Rotate],
+//     [WarpAffine] by the matrices of [TranslationMatrix], [ScaleMatrix], [RotationMatrix],
+//     [ShearMatrix], [CropMatrix], [CombineMatrices].
+//   - Colours: [BrightnessContrast], [Brightness], [Contrast], [ColorTwist], [HSV], [Hue],
+//     [Saturation], [ColorSpaceConversion], [Equalize], [LookupTable].
+//   - Filters and distortions: [GaussianBlur], [Laplacian], [Filter], [GridMask], [Water],
+//     [Sphere], [JPEGCompressionDistortion].
+//   - Erasing, padding, pasting: [Erase], [Pad], [PadSequence], [Paste], [MultiPaste].
+//   - Values, types, labels: [Normalize], [Cast], [CastLike], [OneHot].
+//   - Shapes of arrays: [Slice], [Subscript], [Transpose], [Reshape], [Reinterpret], [Squeeze],
+//     [ExpandDims], [Cat], [Stack].
+//   - Arithmetic: [Add], [Sub], [Mul], [Div], [FloorDiv], [Mod], [Pow], [FPow], [Atan2], [Min],
+//     [Max], [Clamp], [Neg], [Abs]; bits: [Not], [And], [Or], [Xor], [ShiftLeft], [ShiftRight];
+//     comparisons: [Equal], [NotEqual], [Less], [LessEqual], [Greater], [GreaterEqual].
+//   - Functions: [Sqrt], [Rsqrt], [Cbrt], [Exp], [Log], [Log2], [Log10], [FAbs], [Floor], [Ceil],
+//     [Sin], [Cos], [Tan], [Asin], [Acos], [Atan], [Sinh], [Cosh], [Tanh], [Asinh], [Acosh],
+//     [Atanh].
+//   - Reductions: [ReduceSum], [ReduceMean], [ReduceMeanSquare], [ReduceRMS], [ReduceMin],
+//     [ReduceMax], [ReduceVariance], [ReduceStdDev].
+//   - Augmentations, with torchvision v2's magnitudes: [TrivialAugmentWide], [RandAugment],
+//     [AutoAugment], [AugMix], [ColorJitter], [RandomErasing]; of whole batches [Mixup], [CutMix].
+//   - Random numbers: [CoinFlip], [Uniform], one number; [CoinFlips], [Uniforms], [Normal], [Beta],
+//     [Choice], numbers or arrays with arguments per sample; [RandomWindow], a region, and [MaskOf],
+//     which sees that a region means the same in a mask.
+//   - Constants and a program's own operators: [Constant], [Constants], [Func].
+//   - What decoders keep of JPEG files: [FillEntropyIndex].
+//   - What remote workers leave to the training program: [RemoteCut].
+//   - On a device, for whole batches: [ToDevice], [DeviceDecodeImage], [DeviceDecodeResize], [DeviceResize],
+//     [DeviceCropMirrorNormalize], [DeviceOneHot].
+//
+// Packages boxes and audio below this one have the operators on boxes, points and sound.
 package ops
 
 import (
@@ -17,9 +53,6 @@ import (
 	"github.com/planktonml/plankton/pipeline"
 	"github.com/planktonml/plankton/pipeline/datum"
 )
-
-// dtype returns the element type under the name that the kernels use.
-func dtype(t datum.DType) imaging.DType { return imaging.DType(t) }
 
 // given checks that the input v is there.
 func given(g *pipeline.Graph, op string, v pipeline.Value) {

@@ -14,6 +14,9 @@ import (
 // and skips only where it also converts colour.
 const enginePlanes = false
 
+// engineName tells in a decoder's Op.Config that pixels are not those of package jpeg.
+const engineName = " turbojpeg"
+
 // jpegEngine decodes JPEG files with libjpeg-turbo, and those that it does not
 // convert with the decoder in Go.
 type jpegEngine struct {

@@ -3,19 +3,17 @@ package ops
 import (
 	"bytes"
 	"fmt"
+
+	"github.com/planktonml/plankton/internal/magic"
 )
 
-// foreign are files that people take for pictures which can be decoded, by what they
-// begin with; a dot stands for any byte.
-var foreign = []struct{ begin, name string }{
-	{"GIF8", "a GIF"},
-	{"RIFF....WEBP", "a WebP picture"},
-	{"....ftypavif", "an AVIF picture"},
-	{"....ftypheic", "a HEIC picture"},
-	{"....ftypmif1", "a HEIF picture"},
-	{"II*\x00", "a TIFF"},
-	{"MM\x00*", "a TIFF"},
-	{"BM", "a BMP"},
+// foreignFormats are files that people take for pictures which can be decoded, by what they
+// begin with; a question mark stands for any byte.
+var foreignFormats = []struct{ begin, name string }{
+	{"????ftypavif", "an AVIF picture"},
+	{"????ftypheic", "a HEIC picture"},
+	{"????ftypheix", "a HEIC picture"},
+	{"????ftypmif1", "a HEIF picture"},
 	{"\x00\x00\x00\x0cjP  ", "a JPEG 2000 picture"},
 	{"\xff\x0a", "a JPEG XL picture"},
 	{"\x00\x00\x00\x0cJXL ", "a JPEG XL picture"},
@@ -30,28 +28,17 @@ var foreign = []struct{ begin, name string }{
 	{"\x1f\x8b", "compressed with gzip"},
 }
 
-// notAPicture says what a file is that is neither JPEG nor PNG, where that can be told.
+// notAPicture says what a file is that no decoder knows, where that can be told.
 func notAPicture(data []byte) error {
+	const none = "neither JPEG nor PNG, and no GIF, BMP, TIFF or WebP picture"
 	begin := data[:min(8, len(data))]
-	for _, f := range foreign {
-		if beginsWith(data, f.begin) {
-			return fmt.Errorf("neither JPEG nor PNG: it is %s (it begins with %q); convert it, or leave it out", f.name, begin)
+	for _, f := range foreignFormats {
+		if magic.Begins(data, f.begin) {
+			return fmt.Errorf("%s: it is %s (it begins with %q); convert it, leave it out, or give a decoder with DecodeOptions.Formats", none, f.name, begin)
 		}
 	}
 	if len(bytes.Trim(data, "\x00")) == 0 {
-		return fmt.Errorf("neither JPEG nor PNG: the file is nothing but zeros, as downloads that broke off are; fetch it again")
+		return fmt.Errorf("%s: the file is nothing but zeros, as downloads that broke off are; fetch it again", none)
 	}
-	return fmt.Errorf("neither JPEG nor PNG: the file begins with %q", begin)
-}
-
-func beginsWith(data []byte, begin string) bool {
-	if len(data) < len(begin) {
-		return false
-	}
-	for i := range len(begin) {
-		if begin[i] != '.' && begin[i] != data[i] {
-			return false
-		}
-	}
-	return true
+	return fmt.Errorf("%s: the file begins with %q", none, begin)
 }

@@ -10,7 +10,8 @@ import (
 )
 
 // A chain is what ends most picture pipelines: resize, then crop, mirror and
-// normalise, done in one pass over the source. Where the picture comes straight
+// normalise, with or without a change of colours between them, done in one pass over
+// the source. Where the picture comes straight
 // from a decoder, the chain takes that over too and decodes only the region
 // that the result shows.
 type chain struct {
@@ -18,6 +19,8 @@ type chain struct {
 	resize imaging.ResizeSpec
 	window window
 	mirror arg
+	twist  *twist // nil for none
+	colour imaging.ColorMatrix
 	out    imaging.Output
 	layout datum.Layout
 
@@ -31,33 +34,34 @@ type resizeDetail struct {
 	to   datum.DType
 }
 
-// fuseResize returns the chain of a resize and the crop-mirror-normalise behind
-// it, nil where a chain cannot do the same.
+// fuseResize returns the chain of a resize and what stands behind it, an operator that
+// does what k does; nil where a chain cannot do the same.
 func fuseResize(p *pipeline.Op, k cmn, channels int, inputs []pipeline.Value, spec datum.Spec) *pipeline.Op {
 	r, ok := p.Detail.(resizeDetail)
 	identity := k.spec.Scale == 1 && k.spec.Shift == 0 && len(k.spec.Mean) == 0 && len(k.spec.Std) == 0
 	switch {
 	case !ok || r.to != datum.Uint8 || p.Inputs[0].Spec().DType != datum.Uint8 || k.pad || k.window.bounds != imaging.BoundsError:
 		return nil
-	case channels != 1 && channels != 3:
+	case channels != 1 && channels != 3 || k.twist != nil && channels != 3:
 		return nil
 	case !smoothly(r.spec.Min) || !smoothly(r.spec.Mag):
 		return nil
 	case k.to != datum.Float32 && !(k.to == datum.Uint8 && identity):
 		return nil
 	}
-	c := chain{resize: r.spec, window: k.window, mirror: k.mirror, layout: k.layout}
-	c.out = imaging.Output{Type: dtype(k.to), CHW: k.spec.DstCHW, Channels: channels, Round: true}
+	c := chain{resize: r.spec, window: k.window, mirror: k.mirror, twist: k.twist, layout: k.layout}
+	c.out = imaging.Output{Type: k.to, CHW: k.spec.DstCHW, Channels: channels, Round: true}
 	var mean, std [3]float32
 	for i := range mean {
 		mean[i], std[i] = valueOf(k.spec.Mean, i, 0), valueOf(k.spec.Std, i, 1)
 	}
 	c.out.NormalizeBy(mean, std, k.spec.Scale, k.spec.Shift)
+	name := p.Name + "+" + k.name
 	return &pipeline.Op{
-		Name: "resize+crop_mirror_normalize", Inputs: append(p.Inputs[:1:1], inputs[1:]...), Outputs: []datum.Spec{spec},
+		Name: name, Inputs: append(p.Inputs[:1:1], inputs[1:]...), Outputs: []datum.Spec{spec},
 		New:       func() (datum.Kernel, error) { c := c; return &c, nil },
 		Expensive: true,
-		Fuse:      func(d *pipeline.Op) *pipeline.Op { return fuseDecode(d, c, inputs, spec) },
+		Fuse:      func(d *pipeline.Op) *pipeline.Op { return fuseDecode(d, c, name, inputs, spec) },
 	}
 }
 
@@ -67,7 +71,7 @@ func fuseResize(p *pipeline.Op, k cmn, channels int, inputs []pipeline.Value, sp
 func smoothly(f imaging.Filter) bool { return f != imaging.Nearest && f != imaging.Gaussian }
 
 // fuseDecode returns a chain that begins with the decoder that makes its input.
-func fuseDecode(p *pipeline.Op, c chain, inputs []pipeline.Value, spec datum.Spec) *pipeline.Op {
+func fuseDecode(p *pipeline.Op, c chain, name string, inputs []pipeline.Value, spec datum.Spec) *pipeline.Op {
 	d, ok := p.Detail.(decode)
 	if !ok || c.resize.ROI {
 		return nil
@@ -76,10 +80,10 @@ func fuseDecode(p *pipeline.Op, c chain, inputs []pipeline.Value, spec datum.Spe
 		c.out.Round = false
 	}
 	return &pipeline.Op{
-		Name: p.Name + "+resize+crop_mirror_normalize", Inputs: append(p.Inputs[:1:1], inputs[1:]...), Outputs: []datum.Spec{spec},
+		Name: p.Name + "+" + name, Inputs: append(p.Inputs[:1:1], inputs[1:]...), Outputs: []datum.Spec{spec},
 		New: func() (datum.Kernel, error) {
-			c, d := c, d
-			c.decode = &d
+			c := c
+			c.decode = d.own()
 			return &c, nil
 		},
 		Expensive: true,
@@ -119,26 +123,26 @@ func (k *chain) run(s *datum.Sample, in, out []*datum.Tensor) error {
 		if err != nil {
 			return err
 		}
-		src := imaging.Image{Pix: in[0].Bytes(), Type: imaging.Uint8, H: h, W: w, C: c}
+		src := imaging.Image{Pix: in[0].Bytes(), Type: datum.Uint8, H: h, W: w, C: c}
 		return k.resampler.ResizeBytes(dst, &src, plan, &k.out)
 	}
 	d := k.decode
 	if err := d.open(s, in[0].Bytes()); err != nil {
 		return err
 	}
-	region := d.region(s)
+	region, err := d.region(s, in)
+	if err != nil {
+		return err
+	}
 	plan, dst, err := k.plan(in, out[0], region.Dy(), region.Dx())
 	if err != nil {
 		return err
 	}
 	plan.Y, plan.X = shift(plan.Y, region.Min.Y), shift(plan.X, region.Min.X)
-	seen := image.Rectangle{
-		Min: image.Pt(reads(plan.X).Min, reads(plan.Y).Min),
-		Max: image.Pt(reads(plan.X).Max, reads(plan.Y).Max),
-	}
 	if d.planar() {
 		reduce := jpeg.Reduce(region, k.resized.X, k.resized.Y)
-		planes, at, err := d.file.ycbcr(s, seen, reduce)
+		plan = d.file.onStored(plan)
+		planes, at, err := d.file.upright(s, seen(plan), reduce)
 		if err != nil {
 			return err
 		}
@@ -146,11 +150,12 @@ func (k *chain) run(s *datum.Sample, in, out []*datum.Tensor) error {
 		plan.Y, plan.X = within(plan.Y, at.Y, planes.H), within(plan.X, at.X, planes.W)
 		return k.resampler.ResizeYCbCr(dst, &planes, plan, &k.out)
 	}
-	src, err := d.pixels(s, seen)
+	r := seen(plan)
+	src, err := d.pixels(s, r)
 	if err != nil {
 		return err
 	}
-	plan.Y, plan.X = within(plan.Y, seen.Min.Y, src.H), within(plan.X, seen.Min.X, src.W)
+	plan.Y, plan.X = within(plan.Y, r.Min.Y, src.H), within(plan.X, r.Min.X, src.W)
 	return k.resampler.ResizeBytes(dst, &src, plan, &k.out)
 }
 
@@ -176,6 +181,12 @@ func (k *chain) plan(in []*datum.Tensor, out *datum.Tensor, h, w int) (imaging.P
 	if mirror != 0 {
 		p.X = p.X.Mirror()
 	}
+	if k.twist != nil {
+		if k.colour, err = k.twist.matrix(in); err != nil {
+			return p, nil, err
+		}
+		k.out.Color = &k.colour
+	}
 	out.SetLayout(k.layout)
 	var dst []byte
 	if k.out.CHW {
@@ -184,6 +195,19 @@ func (k *chain) plan(in []*datum.Tensor, out *datum.Tensor, h, w int) (imaging.P
 		dst, err = out.Resize(height, width, k.out.Channels)
 	}
 	return p, dst, err
+}
+
+// seen returns the region that a plan reads.
+func seen(p imaging.Plan) image.Rectangle {
+	y, x := reads(p.Y), reads(p.X)
+	return image.Rect(x.Min, y.Min, x.Max, y.Max)
+}
+
+// flipped returns an axis of n source samples as one that counts them from the other end.
+func flipped(a imaging.Axis, n int) imaging.Axis {
+	a.Lo, a.Hi = float64(n)-a.Lo, float64(n)-a.Hi
+	a.Start, a.End = n-a.End, n-a.Start
+	return a
 }
 
 // shift moves an axis by n source samples.
@@ -218,7 +242,7 @@ type span struct{ Min, Max int }
 // reads returns the source samples that an axis needs, or a few more.
 func reads(a imaging.Axis) span {
 	lo, hi := min(a.Lo, a.Hi), max(a.Lo, a.Hi)
-	margin := int(radius[a.Filter]*max(1, (hi-lo)/float64(a.Out))) + 2
+	margin := int(filterRadius[a.Filter]*max(1, (hi-lo)/float64(a.Out))) + 2
 	s := span{max(a.Start, int(lo)-margin), min(a.End, int(hi)+1+margin)}
 	if s.Min >= s.Max { // the region lies beyond the border, whose samples repeat
 		return span{a.Start, a.End}
@@ -226,7 +250,7 @@ func reads(a imaging.Axis) span {
 	return s
 }
 
-// radius of the filters in source samples, at scale 1.
-var radius = [...]float64{
+// filterRadius is the radius of the filters in source samples, at scale 1.
+var filterRadius = [...]float64{
 	imaging.Linear: 1, imaging.Triangular: 1, imaging.Nearest: 1, imaging.Cubic: 2, imaging.Lanczos3: 3, imaging.Gaussian: 2,
 }

@@ -62,7 +62,7 @@ func toArray(x *datum.Tensor) array {
 	a := array{x.DType(), x.Layout(), slices.Clone(x.Shape()), make([]float64, x.Len())}
 	if len(a.data) > 0 {
 		to := unsafe.Slice((*byte)(unsafe.Pointer(&a.data[0])), 8*len(a.data))
-		if err := imaging.Cast(to, imaging.Float64, x.Bytes(), imaging.DType(x.DType())); err != nil {
+		if err := imaging.Cast(to, datum.Float64, x.Bytes(), x.DType()); err != nil {
 			panic(err)
 		}
 	}

@@ -3,8 +3,6 @@ package ops
 import (
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/planktonml/plankton/internal/imaging"
 	"github.com/planktonml/plankton/pipeline"
@@ -13,7 +11,7 @@ import (
 
 // NormalizeOptions configures Normalize.
 type NormalizeOptions struct {
-	Axes         []int          // dimensions over which mean and deviation are taken; default all
+	Axes         []int          // dimensions over which mean and deviation are taken, negative ones counted from the back; default all
 	AxisNames    string         // the same by their names in the layout, as "HW"
 	Mean, StdDev pipeline.Value // instead of those of the data
 	DDoF         int            // subtracted from the count in the variance
@@ -39,27 +37,15 @@ func Normalize(g *pipeline.Graph, v pipeline.Value, o NormalizeOptions) pipeline
 	given(g, name, v)
 	element(g, name, o.DType)
 	switch {
-	case o.AxisNames != "" && o.Axes != nil:
-		g.Fail(name, errors.New("give Axes or AxisNames, not both"))
 	case (o.AxisNames != "" || o.Axes != nil) && o.Mean.Set() && o.StdDev.Set():
 		g.Fail(name, errors.New("axes are given, but with Mean and StdDev nothing is computed along them; leave one of the three out"))
 	case o.DDoF < 0 || !(o.Epsilon >= 0):
 		g.Fail(name, fmt.Errorf("DDoF is %d and Epsilon %g; they must not be negative", o.DDoF, o.Epsilon))
 	}
-	for _, c := range o.AxisNames {
-		i := strings.IndexRune(string(spec.Layout), c)
-		if i < 0 {
-			g.Fail(name, fmt.Errorf("axis %q is not in the layout %q of the input", c, spec.Layout))
-		}
-		o.Axes = append(o.Axes, i)
-	}
-	for n, i := range o.Axes {
-		switch {
-		case i < 0 || i >= len(spec.Shape):
-			g.Fail(name, fmt.Errorf("axis %d is not one of the %d dimensions of the input", i, len(spec.Shape)))
-		case slices.Contains(o.Axes[:n], i):
-			g.Fail(name, fmt.Errorf("axis %d is named twice", i))
-		}
+	if o.AxisNames != "" || o.Axes != nil {
+		axes, err := dimsOf(spec, o.Axes, o.AxisNames)
+		g.Fail(name, err)
+		o.Axes = axes
 	}
 	if mean, std := constants(o.Mean), constants(o.StdDev); mean != nil {
 		checkConvention(g, name, spec, mean, std)
@@ -88,11 +74,10 @@ type normalize struct {
 }
 
 func (k *normalize) Run(_ *datum.Sample, in, out []*datum.Tensor) error {
-	dst, err := out[0].Resize(in[0].Shape()...)
+	dst, err := output(out[0], in[0], k.to)
 	if err != nil {
 		return err
 	}
-	out[0].SetLayout(in[0].Layout())
 	for i, a := range []arg{k.mean, k.stddev} {
 		if a.at != 0 {
 			x, err := a.of(in)
@@ -109,5 +94,5 @@ func (k *normalize) Run(_ *datum.Sample, in, out []*datum.Tensor) error {
 	if k.stddev.at != 0 {
 		k.spec.StdDev = &k.given[1]
 	}
-	return plain(k.work.Apply(dst, dtype(k.to), in[0].Bytes(), dtype(in[0].DType()), in[0].Shape(), &k.spec))
+	return plain(k.work.Apply(dst, k.to, in[0].Bytes(), in[0].DType(), in[0].Shape(), &k.spec))
 }

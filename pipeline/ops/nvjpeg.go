@@ -6,6 +6,7 @@ import (
 	"github.com/planktonml/plankton/executor"
 	"github.com/planktonml/plankton/internal/accel"
 	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/batchop"
 	"github.com/planktonml/plankton/pipeline/datum"
 )
 
@@ -41,18 +42,15 @@ type DeviceDecodeOptions struct {
 // *DeviceDecodeError, which ends the epoch whatever pipeline.Options.OnError says:
 // which rows are valid is settled by then.
 func DeviceDecodeImage(g *pipeline.Graph, encoded pipeline.Value, o DeviceDecodeOptions) pipeline.Value {
-	const name = "device_decode_image"
+	const name = deviceDecodeImage
 	o.check(g, name, encoded)
 	k := deviceDecode{decoder: o.Decoder, h: o.Height, w: o.Width, c: 3, files: decode{o: o.DecodeOptions, exact: g.Options().ExactRGB}}
-	switch o.Type {
-	case RGB:
-		k.format = accel.JPEGRGB
-	case BGR:
-		k.format = accel.JPEGBGR
-	case Gray:
-		k.format, k.c = accel.JPEGGray, 1
-	default:
+	var ok bool
+	if k.format, ok = jpegOutput[o.Type]; !ok {
 		g.Fail(name, fmt.Errorf("Type is %d; RGB, BGR and Gray are possible", o.Type))
+	}
+	if o.Type == Gray {
+		k.c = 1
 	}
 	if o.Height < 1 || o.Width < 1 || int64(o.Height)*int64(o.Width) > maxPixels {
 		g.Fail(name, fmt.Errorf("the size is %d×%d; it must be positive and of at most %d pixels", o.Height, o.Width, maxPixels))
@@ -83,23 +81,26 @@ func DeviceDecodeImage(g *pipeline.Graph, encoded pipeline.Value, o DeviceDecode
 	})
 	return g.AddBatch(pipeline.BatchOp{
 		Name: name, Inputs: []pipeline.Value{files}, Outputs: []datum.Spec{spec},
-		Backend: executor.Mixed, Command: decodes,
+		Backend: executor.Mixed, Command: commandDecode,
 		Config: fmt.Sprintf("%s %s", k.files.config(), o.Decoder.Name()),
-		New:    func() (pipeline.BatchKernel, error) { k := k; return &k, nil },
+		New:    func() (batchop.Kernel, error) { k := k; return &k, nil },
 	})[0]
 }
+
+const deviceDecodeImage = "device_decode_image"
 
 // DeviceDecodeError is a file in a batch that neither the device nor the host can
 // decode. It is not a pipeline.SampleError: no error policy applies to it.
 type DeviceDecodeError struct {
-	Index  int64 // of the sample in the first reader's source
-	Row    int   // of the batch
-	Device error // of the decoder on the device
-	Host   error // of the host's
+	Op     string // the operator's name
+	Index  int64  // of the sample in the first reader's source
+	Row    int    // of the batch
+	Device error  // of the decoder on the device
+	Host   error  // of the host's
 }
 
 func (e *DeviceDecodeError) Error() string {
-	return fmt.Sprintf("device_decode_image: sample %d, row %d of its batch: %v; on the host: %v: leave the file out, or decode by DecodeImage under an error policy", e.Index, e.Row, e.Device, e.Host)
+	return fmt.Sprintf("%s: sample %d, row %d of its batch: %v; on the host: %v: leave the file out, or decode by DecodeImage under an error policy", e.Op, e.Index, e.Row, e.Device, e.Host)
 }
 
 // Unwrap returns both errors.

@@ -7,13 +7,10 @@ import (
 
 	"github.com/planktonml/plankton/internal/accel"
 	"github.com/planktonml/plankton/internal/jpeg"
-	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/batchop"
 	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/streams"
 )
-
-// decodes is the command of operators that decode.
-const decodes = kernels + 1
 
 // A row of files holds what there is of one sample, 8 bytes, and its index, 8
 // bytes, and then the bytes of a file or pixels. In a row that is not valid all is
@@ -84,7 +81,7 @@ type deviceDecode struct {
 // bytes returns the size of a picture.
 func (k *deviceDecode) bytes() int { return k.h * k.w * k.c }
 
-func (k *deviceDecode) Run(c *streams.Context, in, out []pipeline.BatchTensor) error {
+func (k *deviceDecode) Run(c *streams.Context, in, out []batchop.Tensor) error {
 	q, size := queue(c), k.bytes()
 	clear(k.batch)
 	k.batch, k.rows = k.batch[:0], k.rows[:0]
@@ -117,7 +114,7 @@ func (k *deviceDecode) Run(c *streams.Context, in, out []pipeline.BatchTensor) e
 		}
 		if err := k.onHost(q, p); err != nil {
 			_, index := readFileHeader(k.row(in[0].Data, k.rows[i]))
-			return &DeviceDecodeError{Index: index, Row: k.rows[i], Device: p.Err, Host: err}
+			return &DeviceDecodeError{Op: deviceDecodeImage, Index: index, Row: k.rows[i], Device: p.Err, Host: err}
 		}
 	}
 	return nil

@@ -94,7 +94,7 @@ func (k *oneHot) Run(_ *datum.Sample, in, out []*datum.Tensor) error {
 	}
 	n := in[0].Len()
 	k.labels = slices.Grow(k.labels[:0], n)[:n]
-	if err := imaging.Cast(datum.BytesOf(k.labels), imaging.Int64, in[0].Bytes(), dtype(in[0].DType())); err != nil {
+	if err := imaging.Cast(datum.BytesOf(k.labels), datum.Int64, in[0].Bytes(), in[0].DType()); err != nil {
 		return err
 	}
 	if !k.o.IgnoreUnknown {
@@ -120,7 +120,7 @@ func (k *oneHot) encode(mem []byte, inner int) error {
 	size := k.o.DType.Size()
 	var room [2]uint64 // for off, then on
 	values := datum.BytesOf(room[:])[:2*size]
-	if err := imaging.Cast(values, dtype(k.o.DType), datum.BytesOf([]float64{k.o.Off, k.o.On}), imaging.Float64); err != nil {
+	if err := imaging.Cast(values, k.o.DType, datum.BytesOf([]float64{k.o.Off, k.o.On}), datum.Float64); err != nil {
 		return err
 	}
 	off, on := values[:size], values[size:]

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"image"
 
+	"github.com/planktonml/plankton/internal/entropyindex"
 	"github.com/planktonml/plankton/internal/imaging"
 	"github.com/planktonml/plankton/internal/jpeg"
 	"github.com/planktonml/plankton/internal/png"
@@ -18,9 +19,11 @@ type picturefile struct {
 
 	damaged DamagedPolicy
 
+	index *entropyindex.Store // of the pictures that are opened, nil without one
+
 	h, w int // upright
 
-	data   []byte // of a JPEG file, nil for a PNG file
+	data   []byte // of a JPEG file, nil for others
 	header jpeg.Header
 	jpeg   jpegEngine
 	planes jpeg.Planes
@@ -29,19 +32,20 @@ type picturefile struct {
 
 	png       png.Decoder
 	pngHeader png.Header
+	other     otherFile   // a file that is neither JPEG nor PNG
 	size      image.Point // of the stored picture
 	turn      int         // its Exif orientation, 1 if it is left as it is
 }
 
-// formats are the decoder's names of the colour types.
-var formats = [...]jpeg.Format{
+// jpegFormats are the decoder's names of the colour types.
+var jpegFormats = [...]jpeg.Format{
 	RGB: jpeg.FormatRGB, Gray: jpeg.FormatGray, BGR: jpeg.FormatBGR, YCbCr: jpeg.FormatYCbCr, Any: jpeg.FormatRGB,
 }
 
 // open reads the size of a picture. The data must stay as they are until the
 // next call.
 func (p *picturefile) open(s *datum.Sample, data []byte, o *DecodeOptions) error {
-	p.data, p.turn = nil, 1
+	p.data, p.turn, p.other.file = nil, 1, nil
 	if err := s.Reserve(p.reserved()); err != nil {
 		return err
 	}
@@ -66,7 +70,11 @@ func (p *picturefile) open(s *datum.Sample, data []byte, o *DecodeOptions) error
 			return err
 		}
 	default:
-		return notAPicture(data)
+		size, err := p.other.open(data, o)
+		if err != nil {
+			return err
+		}
+		p.size = size
 	}
 	p.h, p.w = p.size.Y, p.size.X
 	if p.turn >= 5 {
@@ -79,6 +87,9 @@ func (p *picturefile) open(s *datum.Sample, data []byte, o *DecodeOptions) error
 func (p *picturefile) grey() bool {
 	if p.data != nil {
 		return p.header.Space == jpeg.Gray
+	}
+	if p.other.file != nil {
+		return p.other.grey
 	}
 	return p.pngHeader.Color == png.Gray && !p.pngHeader.Transparent
 }
@@ -134,28 +145,30 @@ func (p *picturefile) pixels(s *datum.Sample, dst []byte, r image.Rectangle, t C
 	at := func(q image.Point) int { return (q.Y-from.Min.Y)*stride + (q.X-from.Min.X)*c }
 	origin := at(a)
 	right, down := at(p.stored(r.Min.X+1, r.Min.Y))-origin, at(p.stored(r.Min.X, r.Min.Y+1))-origin
-	for y := range r.Dy() {
-		for x := range r.Dx() {
-			copy(dst[:c], raw[origin+y*down+x*right:])
-			dst = dst[c:]
-		}
-	}
+	imaging.Turn(dst, r.Dy(), r.Dx(), c, raw, origin, right, down)
 	return nil
 }
 
 // decode writes a region as it is stored; Any stands for RGB.
 func (p *picturefile) decode(s *datum.Sample, dst []byte, stride int, r image.Rectangle, t ColorType) error {
+	if p.other.file != nil {
+		if err := p.reserve(s, p.other.growth(p.size)); err != nil {
+			return err
+		}
+		return p.other.pixels(dst, stride, r, t)
+	}
 	if p.data == nil {
 		return p.decodePNG(s, dst, stride, r, t)
 	}
 	if err := p.reserve(s, p.jpeg.PixelsGrowth(&p.header, r)); err != nil {
 		return err
 	}
-	damage := p.jpeg.Pixels(dst, stride, p.data, r, formats[t])
+	p.skip(s, r)
+	damage := p.jpeg.Pixels(dst, stride, p.data, r, jpegFormats[t])
 	if !p.again(damage) {
 		return refused(damage)
 	}
-	return p.kept(s, damage, p.jpeg.Pixels(dst, stride, p.data, r, formats[t]))
+	return p.kept(s, damage, p.jpeg.Pixels(dst, stride, p.data, r, jpegFormats[t]))
 }
 
 // admit returns an error if the buffers for a region are beyond the decoder's limits,
@@ -202,7 +215,7 @@ func (p *picturefile) reserve(s *datum.Sample, growth int64) error {
 
 // reserved returns how many bytes the file's buffers hold.
 func (p *picturefile) reserved() int64 {
-	return p.jpeg.Reserved() + p.planes.Reserved() + int64(cap(p.raw)) + int64(cap(p.region)) + p.png.Reserved()
+	return p.jpeg.Reserved() + p.planes.Reserved() + int64(cap(p.raw)) + int64(cap(p.region)) + p.png.Reserved() + p.other.reserved()
 }
 
 // release gives the buffers up.
@@ -210,12 +223,12 @@ func (p *picturefile) release() {
 	p.jpeg.Release()
 	p.planes.Release()
 	p.png.Release()
-	p.raw, p.region = nil, nil
+	p.raw, p.region, p.other = nil, nil, otherFile{}
 }
 
 // planar reports whether the planes of the file can be resized as they are.
 func (p *picturefile) planar() bool {
-	if !enginePlanes || p.data == nil || p.turn != 1 {
+	if !enginePlanes || p.data == nil {
 		return false
 	}
 	s := p.header.Sampling
@@ -230,6 +243,7 @@ func (p *picturefile) planar() bool {
 
 // decodePlanes decodes the planes that cover a region.
 func (p *picturefile) decodePlanes(s *datum.Sample, region image.Rectangle, reduce int) error {
+	p.skip(s, region)
 	damage := p.jpeg.Planes(&p.planes, p.data, region, reduce)
 	if !p.again(damage) {
 		return refused(damage)
@@ -237,8 +251,68 @@ func (p *picturefile) decodePlanes(s *datum.Sample, region image.Rectangle, redu
 	return p.kept(s, damage, p.jpeg.Planes(&p.planes, p.data, region, reduce))
 }
 
-// ycbcr decodes the planes that cover a region, at 1/reduce of the size, and
-// returns them with the place of their first sample in the reduced picture.
+// skip readies the decoder to leap over what is known of the file.
+func (p *picturefile) skip(s *datum.Sample, region image.Rectangle) {
+	p.jpeg.Skips = jpeg.Skips{}
+	if p.index != nil && enginePlanes {
+		p.jpeg.Skips = p.index.Skips(s.Index(), p.data, &p.header, region)
+	}
+}
+
+// sideways reports whether rows of the shown picture are columns of the stored one.
+func (p *picturefile) sideways() bool { return p.turn >= 5 }
+
+// onStored returns a resize of the shown picture as one of the stored picture, but that
+// rows and columns stay what they are in the picture that is shown.
+func (p *picturefile) onStored(plan imaging.Plan) imaging.Plan {
+	a, z := p.stored(0, 0), p.stored(p.w-1, p.h-1)
+	a, z = p.swapped(a), p.swapped(z)
+	if a.X > z.X {
+		plan.X = flipped(plan.X, p.w)
+	}
+	if a.Y > z.Y {
+		plan.Y = flipped(plan.Y, p.h)
+	}
+	return plan
+}
+
+// swapped exchanges rows and columns where the picture is sideways.
+func (p *picturefile) swapped(a image.Point) image.Point {
+	if p.sideways() {
+		return image.Pt(a.Y, a.X)
+	}
+	return a
+}
+
+// upright is ycbcr for a region of the shown picture whose rows and columns run as in the
+// stored one, or, where the picture is sideways, as its columns and rows: then the planes
+// are transposed.
+func (p *picturefile) upright(s *datum.Sample, region image.Rectangle, reduce int) (imaging.YCbCr, image.Point, error) {
+	m, at, err := p.ycbcr(s, image.Rectangle{p.swapped(region.Min), p.swapped(region.Max)}, reduce)
+	if err != nil || !p.sideways() {
+		return m, at, err
+	}
+	t := imaging.YCbCr{YStride: m.H, H: m.W, W: m.H, SubH: m.SubV, SubV: m.SubH}
+	n, ch, cw := m.H*m.W, 0, 0
+	if len(m.Cb) > 0 {
+		ch, cw = (m.H+m.SubV-1)/m.SubV, (m.W+m.SubH-1)/m.SubH
+	}
+	mem, err := p.room(s, &p.raw, n+2*ch*cw, 3)
+	if err != nil {
+		return m, at, err
+	}
+	t.Y = mem[:n]
+	imaging.TransposePlane(t.Y, m.H, m.Y, m.YStride, m.H, m.W)
+	if ch > 0 {
+		t.Cb, t.Cr, t.CStride = mem[n:n+ch*cw], mem[n+ch*cw:], ch
+		imaging.TransposePlane(t.Cb, ch, m.Cb, m.CStride, ch, cw)
+		imaging.TransposePlane(t.Cr, ch, m.Cr, m.CStride, ch, cw)
+	}
+	return t, p.swapped(at), nil
+}
+
+// ycbcr decodes the planes that cover a region of the stored picture, at 1/reduce of the
+// size, and returns them with the place of their first sample in the reduced picture.
 func (p *picturefile) ycbcr(s *datum.Sample, region image.Rectangle, reduce int) (imaging.YCbCr, image.Point, error) {
 	if err := p.reserve(s, p.jpeg.Growth(&p.planes, &p.header, region, reduce)); err != nil {
 		return imaging.YCbCr{}, image.Point{}, err

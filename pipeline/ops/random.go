@@ -1,8 +1,10 @@
 package ops
 
 import (
+	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/planktonml/plankton/pipeline"
 	"github.com/planktonml/plankton/pipeline/datum"
@@ -57,17 +59,26 @@ func Uniform(g *pipeline.Graph, lo, hi float64) pipeline.Value {
 	})
 }
 
-// Constant is the same number for every sample: a float64 scalar.
-func Constant(g *pipeline.Graph, x float64) pipeline.Value {
-	return one(g, pipeline.Op{
-		Name: "constant", Outputs: []datum.Spec{{DType: datum.Float64}},
-		Config: fmt.Sprint(x), Detail: constant(x),
-		New: each(func(_ *datum.Sample, _, out []*datum.Tensor) error {
-			if _, err := out[0].Resize(); err != nil {
-				return err
-			}
-			out[0].Float64s()[0] = x
-			return nil
-		}),
+// Constant is the same for every sample: one number as a float64 scalar, or several as a
+// float64 array of one dimension.
+func Constant(g *pipeline.Graph, xs ...float64) pipeline.Value {
+	xs = slices.Clone(xs)
+	op := pipeline.Op{Name: "constant", Outputs: []datum.Spec{{DType: datum.Float64}}, Detail: constant(xs)}
+	if len(xs) == 1 {
+		op.Config = fmt.Sprint(xs[0])
+	} else {
+		op.Config, op.Outputs[0].Shape = fmt.Sprint(xs), []int{len(xs)}
+	}
+	if len(xs) == 0 {
+		g.Fail(op.Name, errors.New("there is no number; give one or more"))
+	}
+	shape := op.Outputs[0].Shape
+	op.New = each(func(_ *datum.Sample, _, out []*datum.Tensor) error {
+		if _, err := out[0].Resize(shape...); err != nil {
+			return err
+		}
+		copy(out[0].Float64s(), xs)
+		return nil
 	})
+	return one(g, op)
 }

@@ -22,7 +22,7 @@ const (
 	Gaussian
 )
 
-var filters = [...]imaging.Filter{
+var imagingFilters = [...]imaging.Filter{
 	InterpDefault: imaging.Linear, Nearest: imaging.Nearest, Linear: imaging.Linear, Triangular: imaging.Triangular,
 	Cubic: imaging.Cubic, Lanczos3: imaging.Lanczos3, Gaussian: imaging.Gaussian,
 }
@@ -107,7 +107,7 @@ func (o *ResizeOptions) spec() (imaging.ResizeSpec, error) {
 	if given > 1 {
 		return s, fmt.Errorf("give Height and Width, or Shorter, or Longer: only one of them")
 	}
-	if o.Mode > NotSmaller || int(max(o.Interp, o.Min, o.Mag)) >= len(filters) {
+	if o.Mode > NotSmaller || int(max(o.Interp, o.Min, o.Mag)) >= len(imagingFilters) {
 		return s, fmt.Errorf("unknown mode %d or filter %d, %d, %d", o.Mode, o.Interp, o.Min, o.Mag)
 	}
 	for _, x := range []float64{o.Height, o.Width, o.Shorter, o.Longer, o.MaxHeight, o.MaxWidth} {
@@ -131,12 +131,12 @@ func (o *ResizeOptions) spec() (imaging.ResizeSpec, error) {
 	case o.Longer != 0:
 		s.Size, s.Mode = [2]float64{o.Longer, o.Longer}, imaging.ResizeNotLarger
 	}
-	s.Min, s.Mag = filters[o.Interp], filters[o.Interp]
+	s.Min, s.Mag = imagingFilters[o.Interp], imagingFilters[o.Interp]
 	if o.Min != 0 {
-		s.Min = filters[o.Min]
+		s.Min = imagingFilters[o.Min]
 	}
 	if o.Mag != 0 {
-		s.Mag = filters[o.Mag]
+		s.Mag = imagingFilters[o.Mag]
 	}
 	return s, nil
 }
@@ -179,6 +179,6 @@ func (k *resize) Run(_ *datum.Sample, in, out []*datum.Tensor) error {
 		return err
 	}
 	out[0].SetLayout(in[0].Layout())
-	src := imaging.Image{Pix: in[0].Bytes(), Type: dtype(in[0].DType()), H: h, W: w, C: c}
-	return plain(k.resampler.Resize(dst, dtype(to), &src, plan))
+	src := imaging.Image{Pix: in[0].Bytes(), Type: in[0].DType(), H: h, W: w, C: c}
+	return plain(k.resampler.Resize(dst, to, &src, plan))
 }

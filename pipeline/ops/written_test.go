@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/stretchr/testify/require"
 
@@ -21,6 +22,8 @@ import (
 	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/pipeline/ops"
 	"github.com/planktonml/plankton/pipeline/readers"
+	"github.com/planktonml/plankton/pipeline/readers/parquet"
+	"github.com/planktonml/plankton/storage/index"
 )
 
 // dirt is an allocator whose memory is full of a byte.
@@ -55,7 +58,7 @@ func (d dirt) delivered(t *testing.T, o pipeline.Options, define func(g *pipelin
 	for b, err := range l.Epochs(t.Context(), 2) {
 		require.NoError(t, err)
 		for _, name := range p.Outputs() {
-			spec, _ := p.Spec(name)
+			spec := p.Spec(name)
 			for i, ok := range b.Mask() {
 				s := b.Sample(name, i)
 				if ok {
@@ -85,6 +88,19 @@ func TestOperatorsAndReadersWriteAllOfTheirOutputs(t *testing.T) {
 	images, labels := filepath.Join(t.TempDir(), "images"), filepath.Join(t.TempDir(), "labels")
 	require.NoError(t, os.WriteFile(images, append([]byte{0, 0, 8, 3, 0, 0, 0, 3, 0, 0, 0, 2, 0, 0, 0, 3}, ramp(18)...), 0o666))
 	require.NoError(t, os.WriteFile(labels, append([]byte{0, 0, 8, 1, 0, 0, 0, 3}, ramp(3)...), 0o666))
+	place := fstest.MapFS{"coco.json": {Data: []byte(`{"images": [{"id": 1, "file_name": "pictures/a.jpg"}, {"id": 2, "file_name": "pictures/b.jpg"}],
+		"categories": [{"id": 3}], "annotations": [{"image_id": 2, "category_id": 3, "bbox": [1, 2, 3, 4]}]}`)}}
+	var shard []byte
+	for i, name := range []string{"a", "b"} {
+		place["pictures/"+name+".jpg"], place["masks/"+name+".png"] = &fstest.MapFile{Data: files[i]}, &fstest.MapFile{Data: files[i]}
+		shard = index.AppendRecord(shard, index.ExamplePieces(index.Feature{Key: "image", Bytes: files[i]},
+			index.Feature{Key: "label", Int64s: []int64{1}}, index.Feature{Key: "ids", Int64s: make([]int64, i)})...)
+	}
+	place["shards/a.tfrecord"] = &fstest.MapFile{Data: shard}
+	tables := fstest.MapFS{
+		"a.csv":   {Data: []byte("x1,x2,t,l\n1,2,abc,1\n3,4,,0\n5,6,z,2\n")},
+		"a.jsonl": {Data: []byte(`{"v": [[1], [2]], "t": "", "l": "b", "n": 1}` + "\n" + `{"v": [], "t": "ab", "l": "a", "n": -2}` + "\n")},
+	}
 	type graph = *pipeline.Graph
 	type values = []pipeline.Value
 	encoded := func(g graph) pipeline.Value {
@@ -99,14 +115,126 @@ func TestOperatorsAndReadersWriteAllOfTheirOutputs(t *testing.T) {
 	small := ops.CropMirrorNormalizeOptions{CropOptions: ops.CropOptions{Height: 3, Width: 4}, Std: []float64{2}}
 	beyond := ops.CropMirrorNormalizeOptions{CropOptions: ops.CropOptions{Height: 9, Width: 9, OutOfBounds: ops.BoundsPad}, PadOutput: true, DType: datum.Float16}
 	size := ops.ResizeOptions{Height: 7, Width: 4}
+	mixes := func(g graph, f mixer) values {
+		pics, labels := ofOneLevel(5, 4, 6, 3)
+		in := readers.Slices(g, readers.SlicesOptions{}, pics, labels)
+		x, y := f(g, in[0], in[1], ops.MixOptions{Classes: 5})
+		return values{x, y}
+	}
 	table := map[string]func(g graph) values{
 		"Cast": func(g graph) values {
 			v := pic(g)
 			return values{ops.Cast(g, v, datum.Float64), ops.Cast(g, v, datum.Bool), ops.Cast(g, ragged(g, v), datum.Float16)}
 		},
-		"Constant": func(g graph) values { number(g); return values{ops.Constant(g, 3)} },
-		"CoinFlip": func(g graph) values { number(g); return values{ops.CoinFlip(g, 0.5)} },
-		"Uniform":  func(g graph) values { number(g); return values{ops.Uniform(g, 0, 1)} },
+		"Constant": func(g graph) values { number(g); return values{ops.Constant(g, 3), ops.Constant(g, 3, 4)} },
+		"Brightness": func(g graph) values {
+			return values{ops.Brightness(g, pic(g), ops.BrightnessOptions{Brightness: ops.Uniform(g, 0, 2)})}
+		},
+		"BrightnessContrast": func(g graph) values {
+			v := pic(g)
+			return values{ops.BrightnessContrast(g, v, ops.BrightnessContrastOptions{}), ops.BrightnessContrast(g, ragged(g, v), ops.BrightnessContrastOptions{DType: datum.Float32})}
+		},
+		"Contrast": func(g graph) values {
+			return values{ops.Contrast(g, pic(g), ops.ContrastOptions{Contrast: ops.Uniform(g, 0, 2)})}
+		},
+		"ColorTwist": func(g graph) values {
+			v := pic(g)
+			return values{ops.ColorTwist(g, v, ops.ColorTwistOptions{Hue: ops.Uniform(g, 0, 360)}), ops.ColorTwist(g, ragged(g, v), ops.ColorTwistOptions{DType: datum.Float16})}
+		},
+		"HSV":        func(g graph) values { return values{ops.HSV(g, pic(g), ops.HSVOptions{Value: ops.Constant(g, 2)})} },
+		"Hue":        func(g graph) values { return values{ops.Hue(g, pic(g), ops.HueOptions{Hue: ops.Constant(g, 20)})} },
+		"Saturation": func(g graph) values { return values{ops.Saturation(g, pic(g), ops.SaturationOptions{})} },
+		"ColorSpaceConversion": func(g graph) values {
+			v := pic(g)
+			grey := ops.ColorSpaceConversion(g, v, ops.RGB, ops.Gray)
+			return values{grey, ops.ColorSpaceConversion(g, ragged(g, v), ops.RGB, ops.YCbCr), ops.ColorSpaceConversion(g, grey, ops.Gray, ops.BGR)}
+		},
+		"Equalize": func(g graph) values { return values{ops.Equalize(g, pic(g))} },
+		"WarpAffine": func(g graph) values {
+			v, m := pic(g), ops.Constant(g, 1, 0.1, -2, 0, 1, 0.5)
+			return values{
+				ops.WarpAffine(g, v, ops.WarpAffineOptions{Matrix: m, Fill: ops.Constant(g, 9)}),
+				ops.WarpAffine(g, ragged(g, v), ops.WarpAffineOptions{Matrix: m, Interp: ops.Nearest, Size: ops.Constant(g, 3, 8), DType: datum.Float32}),
+			}
+		},
+		"Rotate": func(g graph) values {
+			v := pic(g)
+			return values{ops.Rotate(g, v, ops.RotateOptions{Angle: ops.Uniform(g, 0, 360)}), ops.Rotate(g, v, ops.RotateOptions{Angle: ops.Constant(g, 30), KeepSize: true})}
+		},
+		"TranslationMatrix": func(g graph) values {
+			number(g)
+			return values{ops.TranslationMatrix(g, ops.TranslationMatrixOptions{Offset: ops.Constant(g, 1, 2, 3)})}
+		},
+		"ScaleMatrix": func(g graph) values {
+			number(g)
+			return values{ops.ScaleMatrix(g, ops.ScaleMatrixOptions{Scale: ops.Constant(g, 2), NDim: 2})}
+		},
+		"RotationMatrix": func(g graph) values {
+			number(g)
+			return values{ops.RotationMatrix(g, ops.RotationMatrixOptions{Angle: ops.Constant(g, 2)})}
+		},
+		"ShearMatrix": func(g graph) values {
+			number(g)
+			return values{ops.ShearMatrix(g, ops.ShearMatrixOptions{Shear: ops.Constant(g, 2, 1)})}
+		},
+		"CropMatrix": func(g graph) values {
+			number(g)
+			return values{ops.CropMatrix(g, ops.CropMatrixOptions{ToEnd: ops.Constant(g, 2, 1)})}
+		},
+		"CombineMatrices": func(g graph) values {
+			number(g)
+			m := ops.RotationMatrix(g, ops.RotationMatrixOptions{Angle: ops.Constant(g, 2)})
+			return values{ops.CombineMatrices(g, true, m, m, m)}
+		},
+		"GaussianBlur": func(g graph) values {
+			v := pic(g)
+			return values{ops.GaussianBlur(g, v, ops.GaussianBlurOptions{Sigma: ops.Uniform(g, 0.2, 3)}), ops.GaussianBlur(g, ragged(g, v), ops.GaussianBlurOptions{WindowSize: ops.Constant(g, 3, 1), DType: datum.Float32})}
+		},
+		"Laplacian": func(g graph) values {
+			return values{ops.Laplacian(g, pic(g), ops.LaplacianOptions{Normalized: true, DType: datum.Float32})}
+		},
+		"Filter": func(g graph) values {
+			v := pic(g)
+			f := ops.TranslationMatrix(g, ops.TranslationMatrixOptions{Offset: ops.Constant(g, 3, 1)})
+			return values{ops.Filter(g, v, ops.FilterOptions{Filter: f}), ops.Filter(g, v, ops.FilterOptions{Filter: f, Valid: true}), ops.Filter(g, ragged(g, v), ops.FilterOptions{Filter: f, Border: ops.BorderFill, Valid: true})}
+		},
+		"Erase": func(g graph) values {
+			return values{ops.Erase(g, pic(g), ops.EraseOptions{Anchor: ops.Constant(g, 1, 1), Shape: ops.Constant(g, 2, 9)})}
+		},
+		"Pad": func(g graph) values {
+			v := pic(g)
+			return values{ops.Pad(g, v, ops.PadOptions{Shape: ops.Constant(g, 7)}), ops.Pad(g, ragged(g, v), ops.PadOptions{AxisNames: "HW", Align: ops.Constant(g, 4)})}
+		},
+		"Paste": func(g graph) values {
+			return values{ops.Paste(g, pic(g), ops.PasteOptions{Ratio: ops.Uniform(g, 1, 2)})}
+		},
+		"MultiPaste": func(g graph) values {
+			v := pic(g)
+			return values{ops.MultiPaste(g, values{v, v}, ops.MultiPasteOptions{OutputSize: ops.Constant(g, 9, 9)}), ops.MultiPaste(g, values{ragged(g, v)}, ops.MultiPasteOptions{DType: datum.Int16})}
+		},
+		"GridMask": func(g graph) values {
+			return values{ops.GridMask(g, pic(g), ops.GridMaskOptions{Tile: ops.Constant(g, 3)})}
+		},
+		"Water": func(g graph) values { return values{ops.Water(g, pic(g), ops.WaterOptions{})} },
+		"Sphere": func(g graph) values {
+			v := pic(g)
+			return values{ops.Sphere(g, v, ops.SphereOptions{Interp: ops.Linear}), ops.Sphere(g, v, ops.SphereOptions{Mask: ops.CoinFlip(g, 0.5)})}
+		},
+		"JPEGCompressionDistortion": func(g graph) values {
+			return values{ops.JPEGCompressionDistortion(g, pic(g), ops.Constant(g, 20))}
+		},
+		"LookupTable": func(g graph) values {
+			return values{ops.LookupTable(g, pic(g), ops.LookupTableOptions{Keys: []int{3, 5}, Values: []float64{9, 8}, Default: 1})}
+		},
+		"DecodeCrop": func(g graph) values {
+			return values{ops.DecodeCrop(g, encoded(g), ops.DecodeCropOptions{CropOptions: ops.CropOptions{Height: 9, Width: 8, PosX: ops.Uniform(g, 0, 1)}})}
+		},
+		"DecodeSlice": func(g graph) values {
+			return values{ops.DecodeSlice(g, encoded(g), ops.DecodeSliceOptions{RelStart: ops.Constant(g, 0.2, 0.1), Shape: ops.Constant(g, 9, 8)})}
+		},
+		"PeekImageShape": func(g graph) values { return values{ops.PeekImageShape(g, encoded(g), ops.PeekImageShapeOptions{})} },
+		"CoinFlip":       func(g graph) values { number(g); return values{ops.CoinFlip(g, 0.5)} },
+		"Uniform":        func(g graph) values { number(g); return values{ops.Uniform(g, 0, 1)} },
 		"Crop": func(g graph) values {
 			v := pic(g)
 			return values{ops.Crop(g, v, small.CropOptions), ops.Crop(g, v, beyond.CropOptions), ops.Crop(g, ragged(g, v), ops.CropOptions{Height: 9, Width: 2, OutOfBounds: ops.BoundsTrim})}
@@ -133,6 +261,10 @@ func TestOperatorsAndReadersWriteAllOfTheirOutputs(t *testing.T) {
 		"DeviceDecodeImage": func(g graph) values {
 			return values{ops.DeviceDecodeImage(g, encoded(g), ops.DeviceDecodeOptions{Height: 40, Width: 50})}
 		},
+		"FillEntropyIndex": func(g graph) values { return values{ops.FillEntropyIndex(g, encoded(g))} },
+		"DeviceDecodeResize": func(g graph) values {
+			return values{ops.DeviceDecodeResize(g, encoded(g), ops.DeviceDecodeResizeOptions{Resize: ops.ResizeOptions{Height: 9, Width: 8}})}
+		},
 		"DeviceOneHot": func(g graph) values {
 			return values{ops.DeviceOneHot(g, ops.ToDevice(g, number(g)), ops.OneHotOptions{Classes: 3, IgnoreUnknown: true})}
 		},
@@ -141,6 +273,9 @@ func TestOperatorsAndReadersWriteAllOfTheirOutputs(t *testing.T) {
 		"Flip": func(g graph) values {
 			v := pic(g)
 			return values{ops.Flip(g, v, ops.FlipOptions{}), ops.Flip(g, ragged(g, v), ops.FlipOptions{Horizontal: ops.CoinFlip(g, 0.5), Vertical: ops.CoinFlip(g, 0.5)})}
+		},
+		"RemoteCut": func(g graph) values {
+			return values{ops.RemoteCut(g, ops.Resize(g, ops.DecodeImage(g, encoded(g), ops.DecodeOptions{}), size))}
 		},
 		"Func": func(g graph) values {
 			return ops.Func(g, ops.FuncOptions{Outputs: []datum.Spec{{DType: datum.Int32}}}, func(_ *datum.Sample, in, out []*datum.Tensor) error {
@@ -160,6 +295,27 @@ func TestOperatorsAndReadersWriteAllOfTheirOutputs(t *testing.T) {
 			}
 			return all
 		},
+		"TrivialAugmentWide": func(g graph) values {
+			v := pic(g)
+			return values{ops.TrivialAugmentWide(g, v, ops.TrivialAugmentOptions{}), ops.TrivialAugmentWide(g, ragged(g, v), ops.TrivialAugmentOptions{AugmentOptions: ops.AugmentOptions{Interp: ops.Linear, Fill: 9}})}
+		},
+		"AutoAugment": func(g graph) values { return values{ops.AutoAugment(g, pic(g), ops.AutoAugmentOptions{})} },
+		"AugMix": func(g graph) values {
+			v := pic(g)
+			return values{ops.AugMix(g, v, ops.AugMixOptions{}), ops.AugMix(g, ragged(g, v), ops.AugMixOptions{Width: 2, Depth: 4, Geometric: true})}
+		},
+		"ColorJitter": func(g graph) values {
+			v, all := pic(g), ops.ColorJitterOptions{Brightness: [2]float64{0.5, 1.5}, Contrast: [2]float64{0.5, 1.5}, Saturation: [2]float64{0.5, 1.5}, Hue: [2]float64{-0.5, 0.5}}
+			return values{ops.ColorJitter(g, v, ops.ColorJitterOptions{}), ops.ColorJitter(g, ragged(g, v), all)}
+		},
+		"RandomErasing": func(g graph) values {
+			v := pic(g)
+			planes := ops.CropMirrorNormalize(g, v, small)
+			return values{ops.RandomErasing(g, ragged(g, v), ops.RandomErasingOptions{Fill: ops.Constant(g, 1, 2, 3)}), ops.RandomErasing(g, planes, ops.RandomErasingOptions{})}
+		},
+		"RandAugment": func(g graph) values { return values{ops.RandAugment(g, pic(g), ops.RandAugmentOptions{Ops: 4})} },
+		"Mixup":       func(g graph) values { return mixes(g, ops.Mixup) },
+		"CutMix":      func(g graph) values { return mixes(g, ops.CutMix) },
 		"Resize": func(g graph) values {
 			v := pic(g)
 			all := values{ops.Resize(g, ragged(g, v), ops.ResizeOptions{Shorter: 9})}
@@ -186,10 +342,43 @@ func TestOperatorsAndReadersWriteAllOfTheirOutputs(t *testing.T) {
 			v, label := readers.IDX(g, readers.IDXOptions{Images: images, Labels: labels})
 			return values{v, label}
 		},
+		"COCO": func(g graph) values {
+			v, boxes, labels := readers.COCO(g, readers.COCOOptions{Pictures: readers.FileOptions{Name: "p", FS: place}, Annotations: "coco.json"})
+			return values{v, boxes, labels}
+		},
+		"Pairs": func(g graph) values {
+			v, label, mask := readers.Pairs(g, readers.PairsOptions{Pictures: readers.FileOptions{Name: "p", FS: place, Root: "pictures"}, Masks: "masks"})
+			return values{v, label, mask}
+		},
+		"Shards": func(g graph) values {
+			members, label := readers.Shards(g, readers.ShardsOptions{FS: place, Root: "shards", Members: []string{"ids", "image"}})
+			return append(members, label)
+		},
+		"CSV": func(g graph) values {
+			return readers.CSV(g, readers.CSVOptions{FS: tables, Columns: []readers.Field{{Name: "x*", DType: datum.Float32}, {Name: "t"}, {Name: "l", Label: true}}})
+		},
+		"JSONLines": func(g graph) values {
+			return readers.JSONLines(g, readers.JSONLinesOptions{FS: tables, Columns: []readers.Field{{Name: "v"}, {Name: "t"}, {Name: "l", Label: true}, {Name: "n", DType: datum.Int16}}})
+		},
+		"NPY": func(g graph) values {
+			return readers.NPY(g, readers.NPYOptions{Root: "../readers/testdata/npy", Arrays: []readers.Array{{File: "type_be_f4.npy"}, {File: "compressed.npz", Member: "x"}, {File: "plain.npz", Member: "y", Label: true}}})
+		},
+		"parquet.Read": func(g graph) values {
+			return parquet.Read(g, pipeline.ReaderOptions{Shuffle: true}, parquet.Options{Root: "../readers/parquet/testdata/plain.parquet", Columns: []readers.Field{
+				{Name: "bytes"}, {Name: "list"}, {Name: "matrix"}, {Name: "fixed", Shape: []int{4}}, {Name: "float64"}, {Name: "uint8", Label: true},
+			}})
+		},
+		"Tokens": func(g graph) values {
+			file := filepath.Join(t.TempDir(), "tokens.bin")
+			require.NoError(t, os.WriteFile(file, []byte{11, 0, 12, 0, 13, 0, 14, 0, 15, 0}, 0o600))
+			v := readers.Tokens(g, readers.TokensOptions{Files: []string{file}, Length: 2})
+			return values{v.Tokens, v.Targets, v.Documents, v.Positions}
+		},
 		"Slices": func(g graph) values {
 			return readers.Slices(g, readers.SlicesOptions{Shuffle: true}, readers.Rows([]float64{1, 2, 3}), readers.Ragged([][]int16{{1}, {}, {2, 3}}))
 		},
 	}
+	maps.Copy(table, arrayOperators())
 	require.Equal(t, graphFuncs(t, ".", "../readers"), slices.Sorted(maps.Keys(table)))
 	for name, define := range table {
 		t.Run(name, func(t *testing.T) {
@@ -221,7 +410,8 @@ func fileOf(g *pipeline.Graph, file []byte, v pipeline.Value) pipeline.Value {
 	}, v)[0]
 }
 
-// graphFuncs returns the exported functions of packages that add to a graph, sorted.
+// graphFuncs returns the exported functions of packages that add operators to a graph, sorted;
+// those of packages below with the name of their package.
 func graphFuncs(t *testing.T, dirs ...string) (names []string) {
 	t.Helper()
 	for _, dir := range dirs {
@@ -238,9 +428,16 @@ func graphFuncs(t *testing.T, dirs ...string) (names []string) {
 				if !ok || fn.Recv != nil || !fn.Name.IsExported() || len(fn.Type.Params.List) == 0 {
 					continue
 				}
+				if _, other := fn.Type.Results.List[0].Type.(*ast.StarExpr); other { // what helps to add one
+					continue
+				}
 				if star, ok := fn.Type.Params.List[0].Type.(*ast.StarExpr); ok {
 					if s, ok := star.X.(*ast.SelectorExpr); ok && s.Sel.Name == "Graph" {
-						names = append(names, fn.Name.Name)
+						name := fn.Name.Name
+						if in := filepath.Base(filepath.Dir(path)); in != "." {
+							name = in + "." + name
+						}
+						names = append(names, name)
 					}
 				}
 			}

@@ -19,6 +19,7 @@ type Column struct {
 	names []string // of the classes
 	row   func(i int) []byte
 	check func(classes int) error // that all rows are labels; nil if they cannot be
+	label func(i int) int64       // row i as a label, where there is a check
 	err   error
 }
 
@@ -42,6 +43,7 @@ func Rows[T datum.Element](data []T, shape ...int) Column {
 	c.row = func(i int) []byte { return datum.BytesOf(data[i*size : (i+1)*size : (i+1)*size]) }
 	if whole := c.spec.DType != datum.Float32 && c.spec.DType != datum.Float64; whole && len(shape) == 0 {
 		c.check = func(classes int) error { return checkLabels(data, classes) }
+		c.label = func(i int) int64 { return int64(data[i]) }
 	}
 	return c
 }

@@ -3,8 +3,8 @@ package readers
 import (
 	"encoding/binary"
 	"fmt"
-	"math"
 
+	"github.com/planktonml/plankton/internal/labels"
 	"github.com/planktonml/plankton/pipeline"
 	"github.com/planktonml/plankton/pipeline/datum"
 )
@@ -27,29 +27,11 @@ func describe(kind, name string, index int64) string {
 
 // declaredClasses returns the number of classes that options ask for, 0 if they
 // leave it open.
-func declaredClasses(n int, names []string) (int, error) {
-	switch {
-	case n < 0:
-		return 0, fmt.Errorf("the number of classes is %d; it must be at least 1, or 0 where it is to be found out", n)
-	case len(names) == 0:
-		return n, nil
-	case n > 0 && n != len(names):
-		return 0, fmt.Errorf("%d classes, but %d class names; give as many names as classes, or the names alone", n, len(names))
-	}
-	return len(names), nil
-}
+func declaredClasses(n int, names []string) (int, error) { return labels.Declared(n, names) }
 
 // checkLabel returns an error for what is no label of the given number of
 // classes; 0 leaves it open.
-func checkLabel(label int64, classes int) error {
-	switch {
-	case classes > 0 && (label < 0 || label >= int64(classes)):
-		return fmt.Errorf("label %d is out of range: with %d classes labels are 0 … %d", label, classes, classes-1)
-	case label < 0 || label >= math.MaxInt32:
-		return fmt.Errorf("label %d is out of range: labels are 0 … %d", label, math.MaxInt32-1)
-	}
-	return nil
-}
+func checkLabel(label int64, classes int) error { return labels.Check(label, classes) }
 
 // putLabel makes t the scalar label.
 func putLabel(t *datum.Tensor, label int32) error {

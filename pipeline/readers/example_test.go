@@ -89,9 +89,7 @@ func ExampleSlices() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	size, _ := p.Spec("size")
-	kind, _ := p.Spec("kind")
-	fmt.Println(p.Readers()[0].Len(), "rows of", size, "and", kind)
+	fmt.Println(p.Readers()[0].Len(), "rows of", p.Spec("size"), "and", p.Spec("kind"))
 	// Output:
 	// 3 rows of float32 2 and int32 scalar
 }
@@ -235,4 +233,52 @@ func parse(fields []string) (readers.Item, error) {
 	y, errY := strconv.ParseFloat(fields[1], 64)
 	label, errLabel := strconv.ParseInt(fields[2], 10, 32)
 	return readers.Item{[]float64{x, y}, int32(label)}, errors.Join(errX, errY, errLabel)
+}
+
+// Three documents, which end with token 0, are packed into sequences of six. Targets do not
+// cross documents.
+func ExampleTokens() {
+	dir, err := os.MkdirTemp("", "tokens")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	file := filepath.Join(dir, "train.bin")
+	var b bytes.Buffer
+	for _, token := range []uint16{11, 12, 0, 21, 22, 23, 24, 0, 31, 32, 0} {
+		b.Write([]byte{byte(token), byte(token >> 8)})
+	}
+	if err := os.WriteFile(file, b.Bytes(), 0o600); err != nil {
+		log.Fatal(err)
+	}
+	p, err := pipeline.New(pipeline.Options{BatchSize: 1}, func(g *pipeline.Graph) {
+		v := readers.Tokens(g, readers.TokensOptions{Files: []string{file}, HasEnd: true, End: 0, Length: 6, Pack: 100})
+		g.Output("tokens", v.Tokens)
+		g.Output("targets", v.Targets)
+		g.Output("documents", v.Documents)
+		g.Output("positions", v.Positions)
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	d := dali.New(p)
+	defer d.Close()
+	for range 2 {
+		batch, err := d.Run(context.Background())
+		if err != nil {
+			log.Fatal(err)
+		}
+		for _, name := range batch.Names() {
+			fmt.Printf("%9s %v\n", name, batch.Int32s(name))
+		}
+	}
+	// Output:
+	//    tokens [21 22 23 24 0 0]
+	//   targets [22 23 24 0 -1 -1]
+	// documents [0 0 0 0 0 -1]
+	// positions [0 1 2 3 4 0]
+	//    tokens [11 12 0 31 32 0]
+	//   targets [12 0 -1 32 0 -1]
+	// documents [0 0 0 1 1 1]
+	// positions [0 1 2 0 1 2]
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/planktonml/plankton/internal/run"
 	"github.com/planktonml/plankton/pipeline"
 	"github.com/planktonml/plankton/pipeline/datum"
 )
@@ -177,13 +178,13 @@ func TestExternalSeqIsStoppedAndRestarted(t *testing.T) {
 	}
 	p, err := build(2, 2, outside(ExternalOptions{Outputs: scalar, Seq: seq}))
 	require.NoError(t, err)
-	f := feed{1, 2, 1 << 40}
-	r, err := p.NewRunner(f)
+	f := run.SequenceFeed{}
+	r, err := p.Engine().NewRunner(f)
 	require.NoError(t, err)
 	for range 2 {
 		b, err := r.Next(context.Background())
 		require.NoError(t, err)
-		require.Equal(t, []int32{0, 1}, b.Int32s("0"))
+		require.Equal(t, []int32{0, 1}, (*pipeline.Batch)(b).Int32s("0"))
 		b.Release()
 		require.NoError(t, r.Reset(f))
 	}

@@ -6,14 +6,17 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/planktonml/plankton/internal/meter"
 	"github.com/planktonml/plankton/pipeline"
 	"github.com/planktonml/plankton/pipeline/datum"
+	"github.com/planktonml/plankton/storage"
 )
 
 // FileOptions configures [File]. Root, List or Files must be given.
@@ -32,6 +35,12 @@ type FileOptions struct {
 	// are followed. With List it is the folder that the list's paths are
 	// relative to.
 	Root string
+
+	// FS is the place of the files, such as an [os.Root], an embed.FS, a zip archive or a
+	// bucket; default the file system of the machine, which is read fastest. With it Root is
+	// a folder of FS, by default ".", and the paths of List and Files are names in FS,
+	// below Root. A [storage.RangeReader] is asked for whole files as ranges.
+	FS fs.FS
 
 	// List is a text file with lines of a path and a label, such as
 	// "cat/1 of 2.jpg 0". Paths may have blanks in them; they are relative to
@@ -67,6 +76,11 @@ type FileOptions struct {
 	// Default 128, -1 for none. Files that are in the page cache cost next to
 	// nothing. Linux only.
 	ReadAhead int
+
+	// LookAhead and Requests are as in [ShardsOptions], for files of an FS that is a
+	// [storage.RangeReader], where the sizes of files are in the lists of folders.
+	LookAhead int64
+	Requests  int
 
 	NumShards    int  // the data set is cut into this many shards; default 1
 	ShardID      int  // the shard that this reader starts with
@@ -108,6 +122,11 @@ func File(g *pipeline.Graph, o FileOptions) (encoded, label pipeline.Value) {
 		fail(g, "readers.File", o.Name, err)
 		return
 	}
+	return o.read(g, src)
+}
+
+// read adds the reader of a source that was made of the options.
+func (o *FileOptions) read(g *pipeline.Graph, src *fileSource) (encoded, label pipeline.Value) {
 	v := g.Read(pipeline.ReaderOptions{
 		Name: o.Name, NumShards: o.NumShards, ShardID: o.ShardID,
 		StickToShard: o.StickToShard, PadLastBatch: o.PadLastBatch, Shuffle: o.Shuffle, Split: o.Split, Follow: o.Follow,
@@ -116,13 +135,15 @@ func File(g *pipeline.Graph, o FileOptions) (encoded, label pipeline.Value) {
 }
 
 type fileSource struct {
-	root    string // absolute, ends in a separator
+	place   fs.FS  // nil for the file system of the machine
+	root    string // absolute, ends in a separator; in a place empty, or a folder with a slash
 	paths   pathList
 	labels  []int32
 	classes int
 	meta    datum.Meta
 
-	readAhead int  // of the options, defaults filled in
+	readAhead int // of the options, defaults filled in
+	lookAhead lookAheadOptions
 	scanned   bool // the files are those of a folder, in the order of their paths
 }
 
@@ -133,9 +154,13 @@ func newFileSource(o *FileOptions) (*fileSource, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &fileSource{classes: classes, readAhead: o.ReadAhead}
+	s := &fileSource{classes: classes, readAhead: o.ReadAhead, place: o.FS}
 	if s.readAhead == 0 {
 		s.readAhead = defaultReadAhead
+	}
+	remote := s.remote() != nil
+	if s.lookAhead, err = newLookAhead(o.LookAhead, o.Requests, remote); err != nil {
+		return nil, err
 	}
 	switch {
 	case len(o.Files) > 0:
@@ -144,7 +169,7 @@ func newFileSource(o *FileOptions) (*fileSource, error) {
 		err = errors.New("Labels are given, but no Files; a folder's labels are those of its class folders, a List has its own")
 	case o.List != "":
 		err = s.fromList(o)
-	case o.Root != "":
+	case o.Root != "" || o.FS != nil:
 		err = s.fromRoot(o)
 	default:
 		err = errors.New("neither Root nor List nor Files is given; name a folder of files or of one folder per class, a list of files, or files")
@@ -152,7 +177,13 @@ func newFileSource(o *FileOptions) (*fileSource, error) {
 	if err != nil {
 		return nil, err
 	}
+	if remote && !s.paths.sized && (o.LookAhead > 0 || o.Requests > 0) {
+		return nil, errors.New("LookAhead and Requests need the sizes of the files, which are in the lists of folders; read a folder, or leave them out")
+	}
 	s.meta.Fingerprint = s.fingerprint()
+	if place, ok := s.place.(storage.RangeReader); ok {
+		s.place = meter.Watch(place)
+	}
 	return s, nil
 }
 
@@ -161,13 +192,13 @@ func (s *fileSource) fromList(o *FileOptions) (err error) {
 		return errors.New("Extensions are for folders; a List is taken as it is")
 	}
 	root := o.Root
-	if root == "" {
+	if root == "" && o.FS == nil {
 		root = filepath.Dir(o.List)
 	}
-	if s.root, err = absolute(root); err != nil {
+	if s.root, err = rootIn(o.FS, root); err != nil {
 		return err
 	}
-	if s.paths, s.labels, err = readList(o.List, s.classes); err != nil {
+	if s.paths, s.labels, err = readList(o.FS, o.List, s.classes); err != nil {
 		return err
 	}
 	if s.classes == 0 {
@@ -182,11 +213,11 @@ func (s *fileSource) fromRoot(o *FileOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	if s.root, err = absolute(o.Root); err != nil {
+	if s.root, err = rootIn(o.FS, o.Root); err != nil {
 		return err
 	}
 	s.scanned = true
-	s.paths, s.labels, s.meta.Classes, err = scanRoot(s.root, extensions, o.ClassNames)
+	s.paths, s.labels, s.meta.Classes, err = scanRoot(s.place, s.root, extensions, o.ClassNames)
 	switch n := len(s.meta.Classes); {
 	case err != nil:
 		return err
@@ -198,6 +229,20 @@ func (s *fileSource) fromRoot(o *FileOptions) (err error) {
 		s.classes = n
 	}
 	return nil
+}
+
+// rootIn returns a folder as it stands in front of paths: of the machine, where there is
+// no place.
+func rootIn(place fs.FS, dir string) (string, error) {
+	switch {
+	case place == nil:
+		return absolute(dir)
+	case dir == "" || dir == ".":
+		return "", nil
+	case !fs.ValidPath(dir):
+		return "", fmt.Errorf("Root %s is no path of an fs.FS: give one with slashes, not rooted and without \"..\"", shown(dir))
+	}
+	return dir + "/", nil
 }
 
 // absolute makes a folder independent of the working directory and gives it a
@@ -242,6 +287,11 @@ func (s *fileSource) fingerprint() uint64 {
 func (s *fileSource) Len() int64       { return int64(s.paths.len()) }
 func (s *fileSource) Meta() datum.Meta { return s.meta }
 
+// Storage implements [datum.Stored].
+func (s *fileSource) Storage() []datum.Storage {
+	return meter.Storage(s.place, s.place == nil, s.lookAhead.bytes, s.lookAhead.requests)
+}
+
 func (s *fileSource) Outputs() []datum.Spec {
 	return []datum.Spec{
 		{DType: datum.Uint8, Shape: []int{-1}},
@@ -250,7 +300,13 @@ func (s *fileSource) Outputs() []datum.Spec {
 }
 
 func (s *fileSource) Read(ctx context.Context, index int64, out []*datum.Tensor) error {
-	if err := readWhole(ctx, s.root, s.paths.at(int(index)), out[0]); err != nil {
+	var err error
+	if s.place == nil {
+		err = readWhole(ctx, s.root, s.paths.at(int(index)), out[0])
+	} else {
+		err = s.readPlace(ctx, ranges{place: s.remote()}, int(index), out[0])
+	}
+	if err != nil {
 		return err
 	}
 	return putLabel(out[1], s.labels[index])
@@ -266,9 +322,19 @@ func (s *fileSource) SampleName(index int64) string {
 	return strings.TrimSuffix(name, path.Ext(name))
 }
 
+// EntryName implements [datum.Listed]: a file is named by its path as the folder, the list
+// or the program has it.
+func (s *fileSource) EntryName(index int64) string { return string(s.paths.at(int(index))) }
+
+// Label implements [datum.Labelled].
+func (s *fileSource) Label(index int64) (int32, bool) { return s.labels[index], s.classes > 0 }
+
 // Describe returns the path of the file.
 func (s *fileSource) Describe(index int64) string {
 	path := s.paths.at(int(index))
+	if s.place != nil {
+		return s.root + string(path)
+	}
 	if isAbs(path) {
 		return string(path)
 	}

@@ -18,7 +18,7 @@ func (s *fileSource) fromFiles(o *FileOptions) (err error) {
 	case o.Labels != nil && len(o.Labels) != len(o.Files):
 		return fmt.Errorf("%d Labels for %d Files; give one for each, or leave Labels out", len(o.Labels), len(o.Files))
 	}
-	if s.root, err = absolute(o.Root); err != nil { // without a Root, the working directory
+	if s.root, err = rootIn(o.FS, o.Root); err != nil { // without a Root, the working directory
 		return err
 	}
 	for i, path := range o.Files {

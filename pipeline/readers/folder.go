@@ -7,20 +7,24 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/planktonml/plankton/storage"
 )
 
-// listings is how many folders are listed at a time. On network storage each
+// maxListings is how many folders are listed at a time. On network storage each
 // one waits for its answers.
-const listings = 16
+const maxListings = 16
 
 // folder is what was found in a folder.
 type folder struct {
-	root       string   // ends in a separator
+	place      fs.FS    // nil for the file system of the machine
+	root       string   // ends in a separator, or is empty in a place
 	extensions []string // with their dots
 
 	files   pathList // relative to root, with slashes
@@ -29,19 +33,26 @@ type folder struct {
 	example string   // one of those
 }
 
+// newFolder returns a folder of which nothing was found yet. A place that is asked for
+// ranges lists files with their sizes, so that none need be asked for one by one.
+func newFolder(place fs.FS, root string, extensions []string) folder {
+	_, ranges := place.(storage.RangeReader)
+	return folder{place: place, root: root, extensions: extensions, files: pathList{sized: ranges}}
+}
+
 // scanRoot lists a folder of files, or of one folder per class; then names are
 // the classes and labels has one label per file. Names given decide the labels.
-func scanRoot(root string, extensions, names []string) (files pathList, labels []int32, classes []string, err error) {
-	top := folder{root: root, extensions: extensions}
+func scanRoot(place fs.FS, root string, extensions, names []string) (files pathList, labels []int32, classes []string, err error) {
+	top := newFolder(place, root, extensions)
 	if err := top.list("", false); err != nil {
-		return pathList{}, nil, nil, explain(err, root)
+		return pathList{}, nil, nil, explain(err, &top)
 	}
 	slices.Sort(top.folders)
 	subs := make([]folder, len(top.folders))
 	var group errgroup.Group
-	group.SetLimit(listings)
+	group.SetLimit(maxListings)
 	for i, name := range top.folders {
-		subs[i] = folder{root: root, extensions: extensions}
+		subs[i] = newFolder(place, root, extensions)
 		group.Go(func() error {
 			err := subs[i].list(name+"/", true)
 			subs[i].files.sort()
@@ -55,9 +66,9 @@ func scanRoot(root string, extensions, names []string) (files pathList, labels [
 	switch {
 	case inside >= 0 && top.files.len() > 0:
 		return pathList{}, nil, nil, fmt.Errorf("%s holds both files (%s) and class folders with files (%s); move one kind away, or name the files in a List",
-			root, top.files.at(0), top.folders[inside])
+			&top, top.files.at(0), top.folders[inside])
 	case inside >= 0:
-		return mergeClasses(root, top.folders, subs, names)
+		return mergeClasses(&top, subs, names)
 	case top.files.len() > 0:
 		top.files.sort()
 		return top.files, make([]int32, top.files.len()), nil, nil
@@ -66,7 +77,8 @@ func scanRoot(root string, extensions, names []string) (files pathList, labels [
 }
 
 // mergeClasses joins the files of the class folders in the order of the labels.
-func mergeClasses(root string, found []string, subs []folder, names []string) (files pathList, labels []int32, classes []string, err error) {
+func mergeClasses(top *folder, subs []folder, names []string) (files pathList, labels []int32, classes []string, err error) {
+	found := top.folders
 	classes = found
 	if len(names) > 0 {
 		classes = slices.Clone(names)
@@ -83,13 +95,13 @@ func mergeClasses(root string, found []string, subs []folder, names []string) (f
 	for i, name := range found {
 		label, ok := labelOf[name]
 		if !ok {
-			return pathList{}, nil, nil, fmt.Errorf("%s holds the folder %s, which is none of the %d ClassNames; add it there, or move it away", root, name, len(names))
+			return pathList{}, nil, nil, fmt.Errorf("%s holds the folder %s, which is none of the %d ClassNames; add it there, or move it away", top, name, len(names))
 		}
 		byLabel[label] = &subs[i]
 		size += len(subs[i].files.blob)
 		count += subs[i].files.len()
 	}
-	files = pathList{blob: make([]byte, 0, size), start: make([]int, 0, count)}
+	files = pathList{sized: top.files.sized, blob: make([]byte, 0, size), start: make([]int, 0, count)}
 	labels = make([]int32, 0, count)
 	for label, f := range byLabel {
 		if f == nil {
@@ -127,6 +139,16 @@ func (f *folder) list(dir string, deep bool) error {
 // it. A link counts as a file if its name has one of the extensions. Links to
 // folders are followed in the root only, so that no way leads in a circle.
 func (f *folder) listOne(dir string, deep bool) (below []string, err error) {
+	if f.place != nil {
+		entries, err := fs.ReadDir(f.place, path.Clean(f.root+dir))
+		if err == nil {
+			below, err = f.take(entries, dir, deep, nil)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", shown(path.Clean(f.root+dir)), cause(err))
+		}
+		return below, nil
+	}
 	d, err := os.Open(f.root + dir)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", shown(filepath.Clean(f.root+dir)), cause(err))
@@ -135,21 +157,7 @@ func (f *folder) listOne(dir string, deep bool) (below []string, err error) {
 	for {
 		// Piecemeal: os.ReadDir would hold and sort objects for all entries.
 		entries, err := d.ReadDir(1024)
-		for _, e := range entries {
-			name, kind := e.Name(), e.Type()
-			switch {
-			case strings.HasPrefix(name, "."):
-			case kind.IsDir():
-				below = append(below, name)
-			case (kind.IsRegular() || kind == fs.ModeSymlink) && f.wanted(name):
-				f.files.add(dir, name)
-			case kind == fs.ModeSymlink && !deep && isFolder(f.root+name):
-				below = append(below, name)
-			default:
-				f.other++
-				f.example = dir + name
-			}
-		}
+		below, _ = f.take(entries, dir, deep, below) // sizes, which alone can fail, are not asked for
 		if errors.Is(err, io.EOF) {
 			return below, nil
 		}
@@ -157,6 +165,34 @@ func (f *folder) listOne(dir string, deep bool) (below []string, err error) {
 			return nil, fmt.Errorf("%s: %w", shown(filepath.Clean(f.root+dir)), cause(err))
 		}
 	}
+}
+
+// take adds the files among the entries of a folder, and the folders to those below.
+func (f *folder) take(entries []fs.DirEntry, dir string, deep bool, below []string) ([]string, error) {
+	for _, e := range entries {
+		name, kind := e.Name(), e.Type()
+		switch {
+		case strings.HasPrefix(name, "."):
+		case kind.IsDir():
+			below = append(below, name)
+		case (kind.IsRegular() || kind == fs.ModeSymlink) && f.wanted(name):
+			f.files.add(dir, name)
+			if !f.files.sized {
+				continue
+			}
+			info, err := e.Info()
+			if err != nil {
+				return below, err
+			}
+			f.files.addSize(info.Size())
+		case kind == fs.ModeSymlink && !deep && f.isFolder(name):
+			below = append(below, name)
+		default:
+			f.other++
+			f.example = dir + name
+		}
+	}
+	return below, nil
 }
 
 // wanted reports whether a file has one of the extensions.
@@ -169,15 +205,32 @@ func (f *folder) wanted(name string) bool {
 	return false
 }
 
-func isFolder(path string) bool {
-	info, err := os.Stat(path)
+// isFolder reports whether a link below the root leads to a folder.
+func (f *folder) isFolder(name string) bool {
+	info, err := f.stat(name)
 	return err == nil && info.IsDir()
 }
 
+// stat describes what lies below the root, or the root itself as "".
+func (f *folder) stat(name string) (fs.FileInfo, error) {
+	if f.place != nil {
+		return fs.Stat(f.place, path.Clean(f.root+name))
+	}
+	return os.Stat(filepath.Clean(f.root + name))
+}
+
+// String returns the folder as messages show it.
+func (f *folder) String() string {
+	if f.root == "" {
+		return "."
+	}
+	return f.root
+}
+
 // explain makes an error of opening the root say what is wanted.
-func explain(err error, root string) error {
-	if info, statErr := os.Stat(filepath.Clean(root)); statErr == nil && !info.IsDir() {
-		return fmt.Errorf("Root %s is a file, not a folder; give a folder of files or of one folder per class, or a list of files as List", filepath.Clean(root))
+func explain(err error, root *folder) error {
+	if info, statErr := root.stat(""); statErr == nil && !info.IsDir() {
+		return fmt.Errorf("Root %s is a file, not a folder; give a folder of files or of one folder per class, or a list of files as List", filepath.Clean(root.root))
 	}
 	return fmt.Errorf("Root %w; give a folder of files or of one folder per class", err)
 }
@@ -190,7 +243,7 @@ func nothingFound(top *folder, subs []folder) error {
 	}
 	wanted := strings.Join(top.extensions, " ")
 	if other == 0 {
-		return fmt.Errorf("Root %s holds no files; give a folder of files (%s) or of one folder per class", top.root, wanted)
+		return fmt.Errorf("Root %s holds no files; give a folder of files (%s) or of one folder per class", top, wanted)
 	}
-	return fmt.Errorf("Root %s holds no file that ends in one of %s, only %d others such as %s; give another folder or set Extensions", top.root, wanted, other, example)
+	return fmt.Errorf("Root %s holds no file that ends in one of %s, only %d others such as %s; give another folder or set Extensions", top, wanted, other, example)
 }

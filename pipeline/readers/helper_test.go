@@ -12,23 +12,13 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/planktonml/plankton/internal/feedtest"
+	"github.com/planktonml/plankton/internal/run"
 	"github.com/planktonml/plankton/pipeline"
 	"github.com/planktonml/plankton/pipeline/datum"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// feed reads samples 0 … n-1 in their order, over and over, in so many batches.
-type feed struct{ n, batch, batches int64 }
-
-func (f feed) Locate(seq int64) (epoch, step int64, ok bool) { return 0, seq, seq < f.batches }
-
-func (f feed) AppendBatch(dst []int64, _ int, _, step int64) []int64 {
-	for row := range f.batch {
-		dst = append(dst, (step*f.batch+row)%f.n)
-	}
-	return dst
-}
 
 // build makes a pipeline of one reader whose values are the outputs "0", "1", …
 func build(batch, workers int, read func(*pipeline.Graph) []pipeline.Value) (*pipeline.Pipeline, error) {
@@ -56,11 +46,11 @@ func buildError(t *testing.T, read func(*pipeline.Graph) []pipeline.Value) error
 func epoch(t *testing.T, p *pipeline.Pipeline, use func(*pipeline.Batch)) error {
 	t.Helper()
 	n, batch := p.Readers()[0].Len(), int64(p.Options().BatchSize)
-	f := feed{n, batch, (n + batch - 1) / batch}
-	if n < 0 {
-		f.batches = 1 << 40
+	f := run.Feed(run.SequenceFeed{})
+	if n >= 0 {
+		f = feedtest.Feed{Samples: n, Batch: batch, Batches: (n + batch - 1) / batch}
 	}
-	r, err := p.NewRunner(f)
+	r, err := p.Engine().NewRunner(f)
 	require.NoError(t, err)
 	defer r.Close()
 	for {
@@ -68,7 +58,7 @@ func epoch(t *testing.T, p *pipeline.Pipeline, use func(*pipeline.Batch)) error 
 		if err != nil || b == nil {
 			return err
 		}
-		use(b)
+		use((*pipeline.Batch)(b))
 		b.Release()
 	}
 }
@@ -98,7 +88,7 @@ func withTensors(t testing.TB, src datum.Source, run func(out []*datum.Tensor) e
 		return g.Read(pipeline.ReaderOptions{}, probe{src, run})
 	})
 	require.NoError(t, err)
-	r, err := p.NewRunner(feed{1, 1, 1})
+	r, err := p.Engine().NewRunner(feedtest.Once(1, 1))
 	require.NoError(t, err)
 	defer r.Close()
 	_, err = r.Next(context.Background())

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 
 	"github.com/planktonml/plankton/internal/imaging"
@@ -21,6 +22,10 @@ type IDXOptions struct {
 	// Labels is the file of the labels: one dimension of whole numbers, as many
 	// as there are samples. Without it there is no label.
 	Labels string
+
+	// FS is the place of the files, such as an [os.Root], an embed.FS, a zip archive or a
+	// bucket; default the file system of the machine. Images and Labels are names in FS.
+	FS fs.FS
 
 	// Layout names the dimensions of samples that have three; by default they
 	// have no names.
@@ -103,7 +108,7 @@ func newIDXSource(o *IDXOptions) (*idxSource, error) {
 		limit = 4 << 30
 	}
 	s := &idxSource{path: o.Images, classes: classes}
-	if s.images, err = readIDX(o.Images, limit); err != nil {
+	if s.images, err = readIDX(o.FS, o.Images, limit); err != nil {
 		return nil, err
 	}
 	if s.spec, err = s.images.sampleSpec(o.Layout); err != nil {
@@ -112,7 +117,7 @@ func newIDXSource(o *IDXOptions) (*idxSource, error) {
 	h := sha256.New()
 	s.images.hash(h)
 	if o.Labels != "" {
-		labels, err := readIDX(o.Labels, limit)
+		labels, err := readIDX(o.FS, o.Labels, limit)
 		if err != nil {
 			return nil, err
 		}
@@ -175,6 +180,14 @@ func (s *idxSource) Read(_ context.Context, index int64, out []*datum.Tensor) er
 		return nil
 	}
 	return putLabel(out[1], s.labels[index])
+}
+
+// Label implements [datum.Labelled].
+func (s *idxSource) Label(index int64) (int32, bool) {
+	if s.labels == nil {
+		return 0, false
+	}
+	return s.labels[index], true
 }
 
 // Describe returns the file and the place of the sample in it.

@@ -9,9 +9,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"runtime"
 	"testing"
+	"testing/fstest"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -247,6 +249,37 @@ func TestIDXReadAllocatesNothing(t *testing.T) {
 	s, err := newIDXSource(&IDXOptions{Images: filepath.Join(root, "i"), Labels: filepath.Join(root, "l")})
 	require.NoError(t, err)
 	requireNoAllocations(t, s)
+}
+
+// The files may lie in any place, with the same samples and fingerprint.
+func TestIDXInAPlace(t *testing.T) {
+	files := map[string]string{"sub/images": string(gzipped(idxFile(0x08, []uint32{2, 3}, counting(6)))), "sub/labels": string(idxFile(0x08, []uint32{2}, []byte{1, 0}))}
+	place := fstest.MapFS{"pipe": {Mode: fs.ModeNamedPipe}}
+	for name, content := range files {
+		place[name] = &fstest.MapFile{Data: []byte(content)}
+	}
+	dir := tree(t, files)
+	want, err := newIDXSource(&IDXOptions{Images: filepath.Join(dir, "sub/images"), Labels: filepath.Join(dir, "sub/labels")})
+	require.NoError(t, err)
+	root, err := os.OpenRoot(dir)
+	require.NoError(t, err)
+	defer root.Close()
+	for _, place := range []fs.FS{place, root.FS()} {
+		got, err := newIDXSource(&IDXOptions{FS: place, Images: "sub/images", Labels: "sub/labels"})
+		require.NoError(t, err)
+		require.Equal(t, want.meta, got.meta)
+		require.Equal(t, want.labels, got.labels)
+		require.Equal(t, want.images, got.images)
+	}
+	for name, want := range map[string]string{"none": "file does not exist", "sub": "a folder is in the place of the file", "pipe": "not a regular file", "/sub/images": "file does not exist"} {
+		_, err := newIDXSource(&IDXOptions{FS: place, Images: name})
+		require.ErrorContains(t, err, want)
+		require.ErrorContains(t, err, name)
+	}
+	place["cut"] = &fstest.MapFile{Data: []byte(files["sub/labels"][:9])}
+	_, err = newIDXSource(&IDXOptions{FS: place, Images: "cut"})
+	require.ErrorContains(t, err, "cut")
+	require.ErrorContains(t, err, "the data are cut off")
 }
 
 func TestIDXWithoutLabels(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"io/fs"
 	"math"
 
 	"github.com/planktonml/plankton/pipeline/datum"
@@ -33,9 +34,10 @@ var idxTypes = map[byte]datum.DType{
 // firstBytes is how much memory is taken before any data have arrived.
 const firstBytes = 1 << 20
 
-// readIDX reads a file, plain or gzipped, of at most limit bytes of data.
-func readIDX(path string, limit int64) (*idxArray, error) {
-	f, err := openRegular(path)
+// readIDX reads a file, plain or gzipped, of at most limit bytes of data. The file lies in
+// a place or, without one, on the machine.
+func readIDX(place fs.FS, path string, limit int64) (*idxArray, error) {
+	f, err := openIn(place, path)
 	if err != nil {
 		return nil, err
 	}

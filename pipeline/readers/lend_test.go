@@ -5,19 +5,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/planktonml/plankton/internal/feedtest"
 	"github.com/planktonml/plankton/pipeline"
 )
-
-// whole reads samples 0 … n-1, once.
-type whole struct{ n int64 }
-
-func (f whole) Locate(seq int64) (int64, int64, bool) { return 0, seq, seq == 0 }
-func (f whole) AppendBatch(dst []int64, _ int, _, _ int64) []int64 {
-	for i := range f.n {
-		dst = append(dst, i)
-	}
-	return dst
-}
 
 func TestTheConsumerCannotReachTheDataSet(t *testing.T) {
 	dense, ragged := []float32{1, 2, 3, 4}, [][]byte{[]byte("ab"), []byte("cde")}
@@ -29,10 +19,11 @@ func TestTheConsumerCannotReachTheDataSet(t *testing.T) {
 	})
 	require.NoError(t, err)
 	for range 2 {
-		r, err := p.NewRunner(whole{2})
+		r, err := p.Engine().NewRunner(feedtest.Once(2, 2))
 		require.NoError(t, err)
-		b, err := r.Next(t.Context())
+		f, err := r.Next(t.Context())
 		require.NoError(t, err)
+		b := (*pipeline.Batch)(f)
 		require.Equal(t, []float32{1, 2, 3, 4}, b.Float32s("dense"))
 		clear(b.Float32s("dense"))
 		for _, name := range []string{"ragged", "again"} {

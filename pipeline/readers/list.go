@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"io"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -17,9 +18,10 @@ import (
 // maxLine is the longest line of a list, in bytes.
 const maxLine = 1 << 16
 
-// readList reads a list of files; see parseList.
-func readList(name string, classes int) (pathList, []int32, error) {
-	f, err := openRegular(name)
+// readList reads a list of files, which lies in a place or, without one, on the machine;
+// see parseList.
+func readList(place fs.FS, name string, classes int) (pathList, []int32, error) {
+	f, err := openIn(place, name)
 	if err != nil {
 		return pathList{}, nil, fmt.Errorf("List: %w; give a file with lines of a path and a label", err)
 	}

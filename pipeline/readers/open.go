@@ -3,6 +3,7 @@ package readers
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 
@@ -14,8 +15,23 @@ import (
 // would hold New up for ever.
 func openRegular(name string) (*os.File, error) {
 	f, err := os.OpenFile(name, os.O_RDONLY|nonblocking, 0)
+	return regular(name, f, err)
+}
+
+// openIn opens a file that is read when its reader is added, in a place or, without one,
+// on the machine. What is no regular file is refused.
+func openIn(place fs.FS, name string) (io.ReadCloser, error) {
+	if place == nil {
+		return openRegular(name)
+	}
+	f, err := place.Open(name)
+	return regular(name, f, err)
+}
+
+// regular returns a file that was opened, or the error, and refuses what is no regular file.
+func regular[F fs.File](name string, f F, err error) (none F, _ error) {
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", shown(name), cause(err))
+		return none, fmt.Errorf("%s: %w", shown(name), cause(err))
 	}
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
@@ -23,7 +39,7 @@ func openRegular(name string) (*os.File, error) {
 	}
 	if err != nil {
 		_ = f.Close()
-		return nil, fmt.Errorf("%s: %w", shown(name), cause(err))
+		return none, fmt.Errorf("%s: %w", shown(name), cause(err))
 	}
 	return f, nil
 }

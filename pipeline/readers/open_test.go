@@ -15,9 +15,9 @@ import (
 
 func TestAFolderInThePlaceOfAFile(t *testing.T) {
 	dir := t.TempDir()
-	_, _, err := readList(dir, 0)
+	_, _, err := readList(nil, dir, 0)
 	require.ErrorContains(t, err, "List: "+dir+": a folder is in the place of the file")
-	_, err = readIDX(dir, 1<<20)
+	_, err = readIDX(nil, dir, 1<<20)
 	require.EqualError(t, err, dir+": a folder is in the place of the file")
 }
 

@@ -2,13 +2,15 @@ package readers
 
 import (
 	"bytes"
+	"encoding/binary"
 	"slices"
 )
 
 // pathList is a list of paths in one piece of memory: ten million strings would
 // be ten million objects for the garbage collector to follow.
 type pathList struct {
-	blob  []byte // the paths, each followed by a zero byte
+	sized bool   // the sizes of the files are known
+	blob  []byte // the paths, each followed by a zero byte and, where it is known, the size
 	start []int  // where each begins, in the order of the list
 }
 
@@ -28,6 +30,20 @@ func (l *pathList) add(dir, name string) {
 	l.blob = append(l.blob, dir...)
 	l.blob = append(l.blob, name...)
 	l.blob = append(l.blob, 0)
+}
+
+// addSize gives the path added last its size, where sizes are known.
+func (l *pathList) addSize(size int64) {
+	l.blob = binary.LittleEndian.AppendUint64(l.blob, uint64(size))
+}
+
+// size returns the size of file i, -1 where it is not known.
+func (l *pathList) size(i int) int64 {
+	if !l.sized {
+		return -1
+	}
+	b := l.blob[l.start[i]:]
+	return int64(binary.LittleEndian.Uint64(b[bytes.IndexByte(b, 0)+1:]))
 }
 
 func (l *pathList) addAll(o *pathList) {

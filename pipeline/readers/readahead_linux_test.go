@@ -36,10 +36,10 @@ func TestPrefetchFetchesWhatIsNotCached(t *testing.T) {
 	defer f.close()
 	evict(t, s.Describe(0))
 	if !s.Prefetch(context.Background(), 0) {
-		require.True(t, f.cached(), "it was left alone")
+		require.True(t, f.cached(0), "it was left alone")
 	}
 	withTensors(t, s, func(out []*datum.Tensor) error { return s.Read(context.Background(), 0, out) })
-	if !f.cached() {
+	if !f.cached(0) {
 		t.Skip("the file system does not tell what it has cached")
 	}
 	require.False(t, s.Prefetch(context.Background(), 0), "it was just read")

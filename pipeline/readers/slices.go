@@ -113,6 +113,16 @@ func (s *slicesSource) Touch(index int64) {
 	}
 }
 
+// Label implements [datum.Labelled]. It is that of the first column with classes.
+func (s *slicesSource) Label(index int64) (int32, bool) {
+	for i := range s.columns {
+		if c := &s.columns[i]; c.spec.Classes > 0 {
+			return int32(c.label(int(index))), true
+		}
+	}
+	return 0, false
+}
+
 // Describe returns the reader's name and the row.
 func (s *slicesSource) Describe(index int64) string {
 	return describe("readers.Slices", s.name, index)

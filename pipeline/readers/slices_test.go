@@ -149,3 +149,22 @@ func BenchmarkSlicesRead(b *testing.B) {
 		return nil
 	})
 }
+
+// What a reader knows of a sample without reading it: of columns the label is that of the
+// first one with classes.
+func TestEntries(t *testing.T) {
+	with, err := newSlicesSource("", []Column{Rows([]float32{1, 2}), Rows([]uint8{9, 8}), Rows([]int16{3, 1}).WithClasses(4)})
+	require.NoError(t, err)
+	require.Equal(t, datum.Entry{Name: "readers.Slices[1]", Label: 1}, datum.EntryOf(with, 1))
+	without, err := newSlicesSource("table", []Column{Rows([]uint8{9, 8})})
+	require.NoError(t, err)
+	require.Equal(t, datum.Entry{Name: "table[0]", Label: datum.NoLabel}, datum.EntryOf(without, 0))
+
+	files, err := newFileSource(&FileOptions{Root: filesIn(t, "a/x.jpg", "b/y.jpg")})
+	require.NoError(t, err)
+	require.Equal(t, datum.Entry{Name: "b/y.jpg", Label: 1}, datum.EntryOf(files, 1))
+	require.Equal(t, datum.Entry{Name: files.Describe(0), Label: datum.NoLabel}, datum.EntryOf(unlisted{files}, 0))
+}
+
+// unlisted hides what a source knows.
+type unlisted struct{ datum.Source }

@@ -27,17 +27,30 @@ func readWhole(ctx context.Context, root string, path []byte, t *datum.Tensor) e
 	if err != nil {
 		return err
 	}
+	if err := checkSize(size); err != nil {
+		return err
+	}
+	return readSized(ctx, f, int(size), t)
+}
+
+// checkSize returns an error for a file of a size that no sample has.
+func checkSize(size int64) error {
 	switch {
 	case size == 0:
 		return errors.New("the file is empty")
 	case size > maxFileBytes:
 		return fmt.Errorf("the file has %d bytes; a sample can have %d", size, maxFileBytes)
 	}
-	return readSized(ctx, f, int(size), t)
+	return nil
+}
+
+// readerAt reads a file; 0 bytes are the end of it.
+type readerAt interface {
+	readAt(mem []byte, offset int64) (int, error)
 }
 
 // readSized makes t the bytes of a file that is said to have so many.
-func readSized(ctx context.Context, f handle, size int, t *datum.Tensor) error {
+func readSized[F readerAt](ctx context.Context, f F, size int, t *datum.Tensor) error {
 	// One byte more than there should be tells the end of the file from a file
 	// that has grown without another system call.
 	mem, err := t.Resize(size + 1)
@@ -60,7 +73,7 @@ func readSized(ctx context.Context, f handle, size int, t *datum.Tensor) error {
 // readToEnd reads until mem is full or the file is over. A read that falls
 // short is the end of the file where only mem's last byte is missing; elsewhere
 // it may have been interrupted.
-func readToEnd(ctx context.Context, f handle, mem []byte) (n int, err error) {
+func readToEnd[F readerAt](ctx context.Context, f F, mem []byte) (n int, err error) {
 	for n < len(mem) {
 		if ctx.Err() != nil {
 			return n, context.Cause(ctx)

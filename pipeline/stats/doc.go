@@ -1,8 +1,12 @@
-// Package stats says what a run of a pipeline did, and what bounds it: counts and times
-// ([Run]), the verdict on them ([Run.Verdict]), memory by operator ([Memory]), what happens
-// and when ([Events]), and their forms for people and for Prometheus. A [Tuner] decides on
-// the number of workers and the prefetch depth by them.
+// Package stats says what a run of a pipeline did, and what bounds it.
 //
-// The figures are plain values. Nothing in this package runs, waits or locks; package
-// pipeline counts. Options and Autotune are those of package pipeline.
+//   - [Run] holds counts and times, and [Run.Verdict] judges them.
+//   - [Memory] holds the memory that each operator has needed.
+//   - [Events] are functions that a pipeline calls when something happens.
+//   - [WritePrometheus] writes counts for Prometheus; the String methods write for people.
+//   - A [Tuner] decides on the number of workers and the prefetch depth.
+//
+// Nothing in this package counts, runs, waits or locks: package pipeline counts, and hands
+// out plain values. Where the documentation names Options and Autotune, they are those of
+// package pipeline.
 package stats

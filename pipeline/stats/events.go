@@ -19,14 +19,15 @@ type Events struct {
 	// when it has given it back. Between them runs its step.
 	BatchDelivered, BatchReleased func(BatchEvent)
 
-	// Operator is called after every sample of every operator. With it the time
-	// of every sample is taken, also where operators are so cheap that
-	// otherwise only some samples' is.
+	// Operator is called after every sample of every operator. Where it is set, the time
+	// of every sample is taken; without it, operators that are very cheap are timed for
+	// some samples only.
 	Operator func(OperatorEvent)
 
 	// Stream is called for every operator that has worked on a batch on a stream of
-	// Options.Device, when all of the batch's have, before BatchFinished. With it the
-	// streams record up to two events more for each.
+	// Options.Device. The calls for a batch come when all its operators are done, before
+	// BatchFinished. Where it is set, the streams record up to two events more for each
+	// operator.
 	Stream func(StreamEvent)
 
 	// WorkerWaited is called after a worker had to wait for a free batch.
@@ -35,6 +36,11 @@ type Events struct {
 	// Warned is called for a row that was made although an operator warned of its
 	// sample, see datum.Sample.Warn.
 	Warned func(WarningEvent)
+
+	// WorkerUp is called when a remote worker (pipeline.Options.Remote) begins to make rows,
+	// WorkerDown when it does not answer or is too late, and WorkerRefused when it makes
+	// other rows than this process or does not let it ask.
+	WorkerUp, WorkerDown, WorkerRefused func(RemoteEvent)
 
 	// Tuned is called when Autotune changes something.
 	Tuned func(TuneEvent)
@@ -66,12 +72,11 @@ type OperatorEvent struct {
 
 // StreamEvent is an operator's work on one batch on a stream of a device.
 //
-// Where Measured is set, Waited and Duration are those of the device's events
-// (streams.Event.Elapsed), and Start is too, carried over to the host's clock by
-// what is certain: that work begins after it is issued, and ends before the host
-// learns of it. Where a device cannot tell, Start is when the operator's function
-// was called on the host, Duration lasts until the host learned that the work had
-// completed, and Waited is 0.
+// Where Measured is true, the device has measured the times (streams.Event.Elapsed). Start
+// is moved to the host's clock then, so that work begins after it is issued and ends before
+// the host learns of its end. Where Measured is false, the device cannot measure: Start is
+// when the operator's function was called on the host, Duration ends when the host learned
+// that the work had completed, and Waited is 0.
 type StreamEvent struct {
 	Operator    int // its place in Run.Operators
 	Stream      int // in the order in which the run made its streams, from 0
@@ -97,6 +102,6 @@ type TuneEvent struct {
 	Workers       int     // that work from now on
 	PrefetchDepth int     // from now on
 	Rate          float64 // samples per second before the change
-	Verdict       Verdict // that the change follows
-	Reverted      bool    // the change before did not help and is taken back
+	Verdict       Verdict // why
+	Reverted      bool    // this takes back the change before, which did not help
 }

@@ -14,9 +14,9 @@ type Memory []OperatorMemory
 // OperatorMemory is the memory of one operator or reader, in bytes, with an entry
 // for each of its outputs. The figures are NVIDIA DALI's, under its names.
 //
-// An operator's results are in the scratch of each worker, or in the batches if
-// they are outputs of the pipeline: Real and Reserved are sums over all workers
-// or batches, MaxReal and MaxReserved are those of a single sample.
+// The results of an operator lie in the batches if they are outputs of the pipeline, and
+// else in scratch memory of each worker. Real and Reserved are sums over all batches or
+// workers; MaxReal and MaxReserved are of a single sample.
 type OperatorMemory struct {
 	Name        string  `json:"name"`                     // with #2 and so on where others have the same
 	Real        []int64 `json:"real_memory_size"`         // what the latest samples take
@@ -24,9 +24,9 @@ type OperatorMemory struct {
 	Reserved    []int64 `json:"reserved_memory_size"`     // what the buffers hold
 	MaxReserved []int64 `json:"max_reserved_memory_size"` // what the largest buffer held so far
 
-	Kind      []memstats.Kind `json:"memory_kind"`            // of the memory: page-locked or of the device where operators for whole batches ask for it
-	Beside    int64           `json:"beside_memory_size"`     // what kernels hold beside, such as decoders: datum.Sample.Reserve
-	MaxBeside int64           `json:"max_beside_memory_size"` // the most of one worker so far
+	Kind      []memstats.Kind `json:"memory_kind"`            // of each output: host memory, or what operators for whole batches ask for
+	Beside    int64           `json:"beside_memory_size"`     // what kernels, such as decoders, hold beside the outputs (datum.Sample.Reserve)
+	MaxBeside int64           `json:"max_beside_memory_size"` // the most that one worker's kernel held so far
 
 	Presizable []bool `json:"-"` // by output: its buffer follows a hint
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 )
@@ -19,6 +20,7 @@ func WritePrometheus(w io.Writer, pipelines ...Run) error {
 	m.operators("operator_errors_total", "Samples that an operator could not make.", func(o *Operator) float64 { return float64(o.Errors) })
 	m.operators("operator_busy_seconds_total", "Time that workers spent in an operator.", func(o *Operator) float64 { return o.Busy.Seconds() })
 	m.operators("operator_wait_seconds_total", "Time that an operator waited for its turn or for memory.", func(o *Operator) float64 { return (o.WaitGet + o.WaitMemory).Seconds() })
+	m.operators("operator_storage_wait_seconds_total", "Time that a reader waited for a server.", func(o *Operator) float64 { return o.WaitStorage.Seconds() })
 	m.operators("operator_stream_seconds_total", "Time that an operator's work took on its stream of the device.", func(o *Operator) float64 { return o.OnStream.Seconds() })
 
 	m.gauge("workers", "Workers that work.", func(s *Run) float64 { return float64(s.Workers.Workers) })
@@ -49,10 +51,46 @@ func WritePrometheus(w io.Writer, pipelines ...Run) error {
 	m.counter("epoch_gaps_total", "Times an epoch followed another.", func(s *Run) float64 { return float64(s.Consumer.Gaps) })
 	m.counter("epoch_gap_seconds_total", "The waits for those epochs' first batches.", func(s *Run) float64 { return s.Consumer.Gap.Seconds() })
 
+	m.counter("storage_requests_total", "Requests to servers that samples lie on.", func(s *Run) float64 { return float64(s.Traffic.Requests) })
+	m.counter("storage_retries_total", "Requests that were sent again after one that failed.", func(s *Run) float64 { return float64(s.Traffic.Retries) })
+	m.counter("storage_hedges_total", "Requests that were sent beside one whose answer was late.", func(s *Run) float64 { return float64(s.Traffic.Hedges) })
+	m.counter("storage_needed_bytes_total", "Bytes of objects that were asked for.", func(s *Run) float64 { return float64(s.Traffic.BytesNeeded) })
+	m.counter("storage_fetched_bytes_total", "Bytes of objects that were read from answers.", func(s *Run) float64 { return float64(s.Traffic.BytesFetched) })
+	m.counter("storage_cache_hits_total", "Reads that a cache answered.", func(s *Run) float64 { return float64(s.Traffic.CacheHits) })
+	m.counter("storage_cache_misses_total", "Reads that a cache did not answer.", func(s *Run) float64 { return float64(s.Traffic.CacheMisses) })
+	m.counter("storage_ahead_hits_total", "Reads of what was fetched ahead.", func(s *Run) float64 { return float64(s.Traffic.AheadHits) })
+	m.counter("storage_ahead_misses_total", "Reads of what was not.", func(s *Run) float64 { return float64(s.Traffic.AheadMisses) })
+	m.counter("storage_request_seconds_total", "Time of requests until their answers were read.", func(s *Run) float64 { return s.Traffic.UnderWay.Seconds() })
+
 	m.counter("cpu_seconds_total", "Processor time of the process while the pipeline was at work.", func(s *Run) float64 { return s.CPU.Seconds() })
 	m.counter("elapsed_seconds_total", "Time that the pipeline was at work.", func(s *Run) float64 { return s.Elapsed.Seconds() })
 	m.gauge("memory_bytes", "Memory that the buffers hold.", func(s *Run) float64 { return float64(s.Memory.Live) })
+	if slices.ContainsFunc(pipelines, func(s Run) bool { return len(s.Remote) > 0 }) {
+		m.remotes("up", "gauge", "Whether a worker elsewhere makes rows now.", func(r *Remote) float64 { return map[bool]float64{true: 1}[r.Up] })
+		m.remotes("rows_total", "counter", "Rows that a worker elsewhere made and a batch got.", func(r *Remote) float64 { return float64(r.Rows) })
+		m.remotes("bytes_total", "counter", "Bytes that came from a worker elsewhere.", func(r *Remote) float64 { return float64(r.Bytes) })
+		m.remotes("requests_total", "counter", "Requests that a worker elsewhere was sent.", func(r *Remote) float64 { return float64(r.Requests) })
+		m.remotes("wait_seconds_total", "counter", "Time between requests and their first rows.", func(r *Remote) float64 { return r.Wait.Seconds() })
+		m.remotes("receive_seconds_total", "counter", "Time between the first byte of a row and its last.", func(r *Remote) float64 { return r.Receive.Seconds() })
+		m.remotes("asked_seconds_total", "counter", "Time between requests and the ends of their answers.", func(r *Remote) float64 { return r.Asked.Seconds() })
+		m.remotes("stolen_total", "counter", "Rows that others made while a worker elsewhere was asked for them.", func(r *Remote) float64 { return float64(r.Stolen) })
+		m.remotes("failed_total", "counter", "Rows that a worker elsewhere could not make.", func(r *Remote) float64 { return float64(r.Failed) })
+		m.remotes("audited_total", "counter", "Rows that were made here as well and found equal.", func(r *Remote) float64 { return float64(r.Audited) })
+		m.remotes("downs_total", "counter", "Times that a worker elsewhere stopped answering, or was too late.", func(r *Remote) float64 { return float64(r.Downs) })
+		m.remotes("refused_total", "counter", "Times that a worker elsewhere was refused.", func(r *Remote) float64 { return float64(r.Refused) })
+	}
 	return m.w.Flush()
+}
+
+// remotes writes one figure of every worker elsewhere.
+func (m *metrics) remotes(name, kind, help string, value func(*Remote) float64) {
+	m.head("remote_"+name, kind, help)
+	for i := range m.of {
+		for k := range m.of[i].Remote {
+			r := &m.of[i].Remote[k]
+			fmt.Fprintf(m.w, "plankton_remote_%s{pipeline=\"%d\",worker=\"%s\"} %g\n", name, i, labelEscaper.Replace(r.Name), value(r))
+		}
+	}
 }
 
 // metrics writes the figures of pipelines.
@@ -87,10 +125,10 @@ func (m *metrics) operators(name, help string, value func(*Operator) float64) {
 	for i := range m.of {
 		for k := range m.of[i].Operators {
 			o := &m.of[i].Operators[k]
-			fmt.Fprintf(m.w, "plankton_%s{pipeline=\"%d\",operator=\"%s\",place=\"%d\"} %g\n", name, i, label.Replace(o.Name), k, value(o))
+			fmt.Fprintf(m.w, "plankton_%s{pipeline=\"%d\",operator=\"%s\",place=\"%d\"} %g\n", name, i, labelEscaper.Replace(o.Name), k, value(o))
 		}
 	}
 }
 
-// label writes a label's value as the format wants it.
-var label = strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`)
+// labelEscaper writes a label's value as the format wants it.
+var labelEscaper = strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`)

@@ -8,22 +8,26 @@ import (
 	"time"
 
 	"github.com/planktonml/plankton/memstats"
+	"github.com/planktonml/plankton/pipeline/datum"
 )
 
-// Run is what a run of a pipeline has done since it began, counted in every
-// mode, always. All times are of the clock, summed over the workers where there
-// are several; docs/statistics.md says what each figure means. Time in which the
-// workers were parked, between loops over epochs, counts nowhere.
+// Run is what a run of a pipeline has done since it began. It is always counted. Times are
+// of the clock, and those of workers are sums over all workers; docs/statistics.md says what
+// each figure means. Time in which the workers were parked, between loops over epochs, does
+// not count.
 type Run struct {
 	Elapsed    time.Duration  `json:"elapsed_ns"`
-	CPU        time.Duration  `json:"cpu_ns"` // of the whole process meanwhile; 0 where the system does not tell
+	CPU        time.Duration  `json:"cpu_ns"` // processor time of the whole process in Elapsed; 0 where the system does not tell
 	Processors int            `json:"processors"`
 	Operators  []Operator     `json:"operators"` // in the order of pipeline.Pipeline.Operators
 	Workers    Workers        `json:"workers"`
 	Queue      Queue          `json:"queue"`
 	Consumer   Consumer       `json:"consumer"`
-	Memory     memstats.Stats `json:"memory"` // of now
+	Memory     memstats.Stats `json:"memory"` // what the buffers hold now
 	Warnings   Warnings       `json:"warnings,omitzero"`
+	Traffic    datum.Traffic  `json:"traffic,omitzero"` // with the servers that readers' samples lie on, by all that reads there
+	Remote     []Remote       `json:"remote,omitempty"` // by worker elsewhere, in the order of their names
+	Cut        Cut            `json:"cut,omitzero"`     // with workers elsewhere: what would spare the network
 }
 
 // Operator is what one operator or reader has done.
@@ -40,15 +44,18 @@ type Operator struct {
 	WaitGet    time.Duration `json:"wait_get_ns"`    // it waited for its turn at a sequence
 	WaitMemory time.Duration `json:"wait_memory_ns"` // it waited for memory
 
+	Medium      datum.Medium  `json:"medium,omitzero"`          // where a reader's samples lie
+	WaitStorage time.Duration `json:"wait_storage_ns,omitzero"` // the part of Busy in which a reader waited for a server
+
 	Moves    bool          `json:"moves,omitempty"`        // it brings batches to other memory, as they are
-	Stream   int           `json:"stream,omitempty"`       // of Options.Device that it works on, from 1; 0 for none
-	OnStream time.Duration `json:"on_stream_ns,omitempty"` // its work took there; Busy is the time to issue it
+	Stream   int           `json:"stream,omitempty"`       // the stream of Options.Device that it works on, from 1; 0 for none
+	OnStream time.Duration `json:"on_stream_ns,omitempty"` // how long its work took on the stream; Busy is the time to issue it
 }
 
 // Workers is what the workers did with their time.
 type Workers struct {
-	Workers  int           `json:"workers"`     // at work now
-	Capacity time.Duration `json:"capacity_ns"` // the time that there was, of all workers
+	Workers  int           `json:"workers"`     // how many may work now
+	Capacity time.Duration `json:"capacity_ns"` // the time of all workers, whatever they did
 	WaitPut  time.Duration `json:"wait_put_ns"` // they waited for a free batch: the consumer holds them up
 	WaitGet  time.Duration `json:"wait_get_ns"` // they waited for their turn at a sequence
 	Yielded  time.Duration `json:"yielded_ns"`  // they gave the processor to the consumer's step
@@ -62,8 +69,8 @@ type Queue struct {
 	Depth  int   `json:"depth"`  // batches made ahead at most, now
 	Asked  int64 `json:"asked"`  // times a batch was asked for
 	Found  int64 `json:"found"`  // times it was ready
-	Ready  int64 `json:"ready"`  // batches ready, summed over the times
-	Places int64 `json:"places"` // the depth, summed over the times
+	Ready  int64 `json:"ready"`  // sum over these times: batches that were ready
+	Places int64 `json:"places"` // sum over these times: batches that could have been, the depth
 }
 
 // Consumer is what the consumer got and how long it waited.
@@ -79,9 +86,9 @@ type Consumer struct {
 	Gap         time.Duration `json:"gap_ns"`          // the wait for those epochs' first batches
 }
 
-// Sub returns what was done since an earlier Run of the same run. Figures of
-// now, such as Memory, stay as they are, and so do FastestBody and Warnings.First. FirstBatch is 0
-// if the first batch came earlier.
+// Sub returns what was done since an earlier Run of the same run. What is true of a moment,
+// such as Memory, stays as it is in s, and so do FastestBody and Warnings.First. FirstBatch
+// is 0 if the first batch came earlier.
 func (s Run) Sub(earlier Run) Run {
 	s.Elapsed -= earlier.Elapsed
 	s.CPU -= earlier.CPU
@@ -97,6 +104,7 @@ func (s Run) Sub(earlier Run) Run {
 		o.WaitMemory -= e.WaitMemory
 		o.Timed -= e.Timed
 		o.OnStream -= e.OnStream
+		o.WaitStorage -= e.WaitStorage
 	}
 	s.Operators = ops
 	s.Workers.Capacity -= earlier.Workers.Capacity
@@ -116,6 +124,8 @@ func (s Run) Sub(earlier Run) Run {
 	s.Consumer.Gaps -= earlier.Consumer.Gaps
 	s.Consumer.Gap -= earlier.Consumer.Gap
 	s.Warnings.Count -= earlier.Warnings.Count
+	s.Traffic = s.Traffic.Sub(earlier.Traffic)
+	s.Remote = subRemote(s.Remote, earlier.Remote)
 	if earlier.Consumer.Batches > 0 {
 		s.Consumer.FirstBatch = 0
 	}
@@ -205,8 +215,20 @@ func (s Run) String() string {
 	if c.Gaps > 0 {
 		fmt.Fprintf(&b, ", gap between epochs %v", round(each(c.Gap, c.Gaps)))
 	}
+	for _, r := range s.Remote {
+		fmt.Fprintf(&b, "\n%v", r)
+	}
 	if s.Warnings.Count > 0 {
 		fmt.Fprintf(&b, "\n%v", s.Warnings)
+	}
+	if t := s.Traffic; t != (datum.Traffic{}) {
+		fmt.Fprintf(&b, "\nservers: %d requests (%d again, %d hedged), %s fetched for %s, %.1f at a time", t.Requests, t.Retries, t.Hedges, size(t.BytesFetched), size(t.BytesNeeded), s.atOnce())
+		if t.CacheHits+t.CacheMisses > 0 {
+			fmt.Fprintf(&b, "; cache: %d hits, %d misses", t.CacheHits, t.CacheMisses)
+		}
+		if t.AheadHits+t.AheadMisses > 0 {
+			fmt.Fprintf(&b, "; looking ahead: %d hits, %d misses", t.AheadHits, t.AheadMisses)
+		}
 	}
 	fmt.Fprintf(&b, "\nmemory: %.1f MB, at most %.1f MB\n%s\n", float64(s.Memory.Live)/1e6, float64(s.Memory.Peak)/1e6, s.Verdict())
 	return b.String()
@@ -228,7 +250,7 @@ func each(d time.Duration, n int64) time.Duration {
 	return d / time.Duration(n)
 }
 
-// round leaves three digits or so for a person to read.
+// round leaves about three digits, for a person to read.
 func round(d time.Duration) time.Duration {
 	switch {
 	case d > 10*time.Second:

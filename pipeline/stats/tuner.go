@@ -1,6 +1,6 @@
 package stats
 
-// Setting is what a tuner turns: the number of workers, and the prefetch depth.
+// Setting is what a tuner decides on: the number of workers, and the prefetch depth.
 type Setting struct{ Workers, Depth int }
 
 // Limits bound what a tuner may choose. MaxMemory is how many bytes the buffers are
@@ -20,15 +20,16 @@ const (
 	changes // the number of kinds
 )
 
-// What a change must come to, as a multiple of the rate before it. Growth must
-// pay, as it takes processors and memory; shrinking must not cost.
+// mustReach is what the rate must be after a change, as a multiple of the rate before, or
+// the change is taken back. More workers or batches must gain something, since they take
+// processors and memory; fewer workers must lose little.
 var mustReach = [changes]float64{moreWorkers: 1.05, fewerWorkers: 0.98, deeper: 1.02}
 
-// longestRest is the most intervals after which a change that did not pay is
-// tried again.
+// longestRest is for how many intervals at the most a kind of change rests that was taken
+// back.
 const longestRest = 64
 
-// Tuner decides on settings. It depends on nothing but the statistics that it is
+// Tuner decides on settings. What it decides depends only on the statistics that Step is
 // shown, one interval after the other.
 type Tuner struct {
 	limits Limits
@@ -51,8 +52,9 @@ func NewTuner(at Setting, l Limits) *Tuner { return &Tuner{limits: l, at: at} }
 // Setting returns what the tuner has decided on.
 func (t *Tuner) Setting() Setting { return t.at }
 
-// Step judges the last change by what was done since, and decides on the next
-// one. It reports whether it took the last one back.
+// Step is called after each interval, with what was done in it and the verdict on that. It
+// judges the change that was made before the interval, takes it back or decides on the next
+// one, and reports whether it took the change back.
 func (t *Tuner) Step(s Run, v Verdict) (reverted bool) {
 	for i := range t.rests {
 		t.rests[i] = max(0, t.rests[i]-1)
@@ -68,16 +70,18 @@ func (t *Tuner) Step(s Run, v Verdict) (reverted bool) {
 		t.fails[last.kind] = 0
 	}
 	switch v.Bound {
-	case ByReader, ByOperator:
-		if !v.ProcessorsFull && !v.inLine {
+	case ByNetwork: // who waits needs no processor
+		t.try(s, moreWorkers)
+	case ByReader, ByOperator, ByDisk:
+		if !v.ProcessorsFull && !v.serial {
 			t.try(s, moreWorkers)
 		}
-	case ByBursts:
+	case ByBursts, ByRemote:
 		t.try(s, deeper)
 	case ByMemory:
 		t.try(s, fewerWorkers)
 	case ByConsumer:
-		// What one worker less leaves undone must be much less than what they idle.
+		// Together the workers idle for clearly more than the time of one worker.
 		if share(s.Workers.WaitPut, s.Workers.Capacity)*float64(t.at.Workers) > 1.25 {
 			t.try(s, fewerWorkers)
 		}

@@ -15,14 +15,17 @@ const (
 	ByReader                  // the consumer waits for a reader
 	ByOperator                // the consumer waits for an operator
 	ByMemory                  // the consumer waits because there is no memory for samples
-	ByBursts                  // consumer and workers wait for each other in turn
-	ByConsumer                // the data are there before they are asked for
+	ByBursts                  // now the consumer waits, and now the workers
+	ByConsumer                // batches are there before they are asked for
 	ByProcessors              // the consumer's step and the workers share the processors
 	ByDevice                  // the consumer waits for operators on a stream of the device
 	ByCopy                    // the consumer waits for copies to the device
+	ByNetwork                 // the consumer waits for a reader that waits for a server, or for rows on their way from workers elsewhere
+	ByDisk                    // the consumer waits for a reader that waits for files of this machine
+	ByRemote                  // the consumer waits for workers elsewhere
 )
 
-var bounds = [...]string{"undecided", "reader", "operator", "memory", "bursts", "consumer", "processors", "device", "copy"}
+var bounds = [...]string{"undecided", "reader", "operator", "memory", "bursts", "consumer", "processors", "device", "copy", "network", "disk", "remote"}
 
 // String returns one word.
 func (b Bound) String() string {
@@ -39,7 +42,7 @@ func (b Bound) MarshalText() ([]byte, error) { return []byte(b.String()), nil }
 func (b *Bound) UnmarshalText(text []byte) error {
 	i := slices.Index(bounds[:], string(text))
 	if i < 0 {
-		return fmt.Errorf("pipeline: no bound %q; the bounds are %s", text, strings.Join(bounds[:], ", "))
+		return fmt.Errorf("stats: there is no bound %q; the bounds are %s", text, strings.Join(bounds[:], ", "))
 	}
 	*b = Bound(i)
 	return nil
@@ -56,7 +59,7 @@ type Verdict struct {
 	// would not help.
 	ProcessorsFull bool `json:"processors_full"`
 
-	inLine bool // more workers would not help: the operator takes one batch after the other
+	serial bool // Operator takes one batch after the other, so that more workers would not help
 }
 
 // String writes the verdict as sentences, as in "decode-bound: workers 98 % busy,
@@ -73,13 +76,16 @@ func (v Verdict) String() string {
 	return fmt.Sprintf("%s: %s. %s.", name, v.Because, v.Advice)
 }
 
-// From where on a share counts, as a part of the time of those that have it.
+// What a verdict goes by. Shares are parts of the time of those that they speak of, and
+// count from these on.
 const (
-	late    = 0.05 // the consumer waits for data
-	starved = 0.10 // workers wait for memory
-	full    = 0.85 // processors are at work, or a stream
-	heavy   = 0.30 // workers take part in that
-	shared  = 1.5  // a step takes so many times its fastest: it shares its processors
+	waitingShare   = 0.05 // the consumer waits for data
+	starvedShare   = 0.10 // workers wait for memory
+	fullShare      = 0.85 // processors are at work, or a stream
+	workersShare   = 0.30 // workers take part in keeping the processors at work
+	onTheWayShare  = 0.50 // requests wait for bytes that are on their way
+	elsewhereShare = 0.50 // rows are made elsewhere
+	stretchFactor  = 1.5  // a step that takes so many times its fastest shares its processors
 )
 
 // Verdict judges what is in s. The wait for the very first batch does not count.
@@ -99,21 +105,23 @@ func (s Run) Verdict() Verdict {
 	waits, idle := c.WaitShare(), share(w.WaitPut, w.Capacity)
 	top, queue := s.slowest(), s.busiest()
 	lined := share(queue.work, s.steady())
-	v := Verdict{ProcessorsFull: s.CPUShare() >= full || s.CPU == 0 && w.Workers >= s.Processors, Operator: top.Name}
+	v := Verdict{ProcessorsFull: s.CPUShare() >= fullShare || s.CPU == 0 && w.Workers >= s.Processors, Operator: top.Name}
 	switch {
-	case waits >= late && lined >= full && lined > w.BusyShare():
-		s.inLine(&v, queue, waits)
-	case waits >= late && share(w.WaitMemory, w.Capacity) >= starved:
+	case waits >= waitingShare && lined >= fullShare && lined > w.BusyShare():
+		s.judgeLine(&v, queue, waits)
+	case waits >= waitingShare && share(w.WaitMemory, w.Capacity) >= starvedShare:
 		v.Bound = ByMemory
 		v.because("workers waited for memory %s of their time; %s", percent(share(w.WaitMemory, w.Capacity)), waiting(waits))
 		v.Advice = "Raise MemoryBudget, or lower BatchSize, PrefetchDepth or Workers so that samples in the making fit into it"
-	case waits >= late && idle >= waits/2:
+	case waits >= waitingShare && idle >= fullShare/2 && s.rowsElsewhere() >= elsewhereShare:
+		s.judgeRemote(&v, waits)
+	case waits >= waitingShare && idle >= waits/2:
 		v.Bound = ByBursts
 		v.because("workers waited for a free batch %s of their time, and yet %s", percent(idle), waiting(waits))
 		v.Advice = fmt.Sprintf("Raise PrefetchDepth, or DevicePrefetchDepth where it is set (%d now): steps or samples differ in how long they take, and more batches ahead level that out", s.Queue.Depth)
-	case waits >= late:
-		s.late(&v, top, waits)
-	case v.ProcessorsFull && s.load() >= heavy:
+	case waits >= waitingShare:
+		s.judgeWorkers(&v, top, waits)
+	case v.ProcessorsFull && s.load() >= workersShare:
 		v.Bound = ByProcessors
 		v.because("no processor is free, workers have work for %s of them, and the step %s%s", percent(s.load()), waitsNot(waits), s.stretch())
 		v.Advice = fmt.Sprintf("Everything that costs processor time counts: make %s cheaper, the step too, or use more processors", top.Name)
@@ -126,18 +134,53 @@ func (s Run) Verdict() Verdict {
 			v.Advice += ", and fewer Workers may give it back some time"
 		}
 	}
+	v.Advice += s.tooCheap() + s.heldUp(&v)
 	return v
 }
 
-// late judges a run whose consumer waits while the workers are at work.
-func (s Run) late(v *Verdict, top Operator, waits float64) {
+// rowsElsewhere returns the part of the rows that others made.
+func (s Run) rowsElsewhere() float64 {
+	var elsewhere, here int64
+	for _, r := range s.Remote {
+		elsewhere += r.Rows
+	}
+	for _, o := range s.Operators {
+		if !o.Batch {
+			here = max(here, o.Samples)
+		}
+	}
+	return portion(elsewhere, elsewhere+here)
+}
+
+// cheapRow is what a row costs that is not worth asking others for: to ask and to take the
+// answer in costs about as much.
+const cheapRow = 20 * time.Microsecond
+
+// tooCheap says so where rows are made elsewhere that are cheap to make here.
+func (s Run) tooCheap() string {
+	var cost time.Duration
+	for _, o := range s.Operators {
+		if !o.Batch {
+			cost += each(o.Busy, o.Samples)
+		}
+	}
+	if len(s.Remote) == 0 || cost == 0 || cost >= cheapRow {
+		return ""
+	}
+	return fmt.Sprintf("; a row costs %v here, about what it takes to ask for one elsewhere: leave Remote out", round(cost))
+}
+
+// judgeWorkers judges a run whose consumer waits while the workers are at work.
+func (s Run) judgeWorkers(v *Verdict, top Operator, waits float64) {
+	if top.Reader && s.judgeStorage(v, top, waits) {
+		return
+	}
 	w := s.Workers
 	v.Bound = ByOperator
 	if top.Reader {
 		v.Bound = ByReader
 	}
-	v.because("workers %s busy, %s of their time in %s (%v a sample)%s; %s%s", percent(w.BusyShare()+share(w.Yielded, w.Capacity)),
-		percent(share(top.Busy+top.WaitGet, w.Capacity)), top.Name, round(each(top.Busy, top.Samples)), s.between(), waiting(waits), s.stretch())
+	s.becauseOfWorkers(v, top, waits)
 	switch {
 	case top.Reader && top.WaitGet > top.Busy:
 		v.Advice = "A sequence is read by one worker at a time, so more workers will not help: use a source with random access, or read several sequences"
@@ -153,6 +196,12 @@ func (s Run) late(v *Verdict, top Operator, waits float64) {
 	default:
 		v.Advice = fmt.Sprintf("Raise Workers (%d now): the processors are only %s busy", w.Workers, percent(s.CPUShare()))
 	}
+}
+
+// becauseOfWorkers gives as the reason what the workers do.
+func (s Run) becauseOfWorkers(v *Verdict, top Operator, waits float64) {
+	v.because("workers %s busy, %s of their time in %s (%v a sample)%s; %s%s", percent(s.Workers.BusyShare()+share(s.Workers.Yielded, s.Workers.Capacity)),
+		percent(share(top.Busy+top.WaitGet, s.Workers.Capacity)), top.Name, round(each(top.Busy, top.Samples)), s.between(), waiting(waits), s.stretch())
 }
 
 // load returns how much of the processors the workers' work would take, 0 to 1.
@@ -189,7 +238,7 @@ func (s Run) slowest() Operator {
 // stretch says so where steps take much longer than the fastest one.
 func (s Run) stretch() string {
 	mean := each(s.Consumer.Body, s.Consumer.Batches)
-	if fastest := s.Consumer.FastestBody; mean > time.Millisecond && float64(mean) >= shared*float64(fastest) {
+	if fastest := s.Consumer.FastestBody; mean > time.Millisecond && float64(mean) >= stretchFactor*float64(fastest) {
 		return fmt.Sprintf("; the step takes %v beside the workers, %v at its fastest", round(mean), round(fastest))
 	}
 	return ""

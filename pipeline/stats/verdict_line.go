@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// line is what works on one batch after the other: a stream of Options.Device with
-// its operators, or an operator for whole batches on the host.
+// line is where batches queue up, since it takes one after the other: a stream of
+// Options.Device with its operators, or an operator for whole batches on the host.
 type line struct {
-	work   time.Duration
-	top    Operator // the operator that takes most of it
-	shared bool     // by several operators
+	work   time.Duration // of its operators
+	top    Operator      // the operator that takes most of the time
+	shared bool          // there are several operators
 }
 
-// inLine returns the time that the operator took of its line.
-func (o *Operator) inLine() time.Duration {
+// lineTime returns the time that an operator for whole batches took of its line.
+func (o *Operator) lineTime() time.Duration {
 	if o.Stream > 0 {
 		return o.OnStream
 	}
@@ -31,13 +31,13 @@ func (s Run) busiest() (top line) {
 		}
 		i := slices.IndexFunc(lines, func(l line) bool { return o.Stream > 0 && l.top.Stream == o.Stream })
 		if i < 0 {
-			lines = append(lines, line{work: o.inLine(), top: o})
+			lines = append(lines, line{work: o.lineTime(), top: o})
 			continue
 		}
 		l := &lines[i]
-		l.work += o.inLine()
+		l.work += o.lineTime()
 		l.shared = true
-		if o.inLine() > l.top.inLine() {
+		if o.lineTime() > l.top.lineTime() {
 			l.top = o
 		}
 	}
@@ -49,11 +49,11 @@ func (s Run) busiest() (top line) {
 	return top
 }
 
-// inLine judges a run whose batches queue up in front of a line.
-func (s Run) inLine(v *Verdict, l line, waits float64) {
+// judgeLine judges a run whose batches queue up in front of a line.
+func (s Run) judgeLine(v *Verdict, l line, waits float64) {
 	o, w := l.top, s.Workers
-	v.Operator, v.inLine = o.Name, true
-	cost, part := round(each(o.inLine(), o.Samples)), percent(share(l.work, s.steady()))
+	v.Operator, v.serial = o.Name, true
+	cost, part := round(each(o.lineTime(), o.Samples)), percent(share(l.work, s.steady()))
 	behind := fmt.Sprintf("workers waited for a free batch %s of their time, and %s", percent(share(w.WaitPut, w.Capacity)), waiting(waits))
 	if o.Stream == 0 {
 		v.Bound = ByOperator

@@ -19,7 +19,7 @@ type Warning struct {
 // Warnings counts warnings.
 type Warnings struct {
 	Count int64     `json:"count"`           // warnings of samples that became rows
-	First []Warning `json:"first,omitempty"` // the first that each worker met, MaxWarnings in all, by source
+	First []Warning `json:"first,omitempty"` // of the first that each worker met, MaxWarnings at the most, sorted by source
 }
 
 // MaxWarnings is how many warnings a worker keeps, and how many a Run shows.

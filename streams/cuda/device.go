@@ -24,12 +24,15 @@ type Options struct {
 	Handle uintptr
 }
 
+const defaultLibrary = "libcuda.so.1"
+
 // Info describes a GPU.
 type Info struct {
 	Ordinal      int
 	Name         string // such as "NVIDIA H200"
 	Major, Minor int    // compute capability
 	Memory       int64  // bytes
+	PCI          string // address on the PCI bus, such as 0000:3b:00.0; "" where the driver does not say
 	Driver       int    // version of CUDA that the driver implements: 1000·major + 10·minor
 	Pools        bool   // whether memory can be allocated in the order of a stream
 }
@@ -50,6 +53,7 @@ type Device struct {
 	mu      sync.Mutex
 	streams []*stream
 	modules []*Module
+	atClose []func()
 	closed  bool
 	ended   bool
 }
@@ -61,7 +65,7 @@ func Open(ordinal int) (*Device, error) { return OpenWith(ordinal, Options{}) }
 // OpenWith opens GPU number ordinal, from 0.
 func OpenWith(ordinal int, o Options) (*Device, error) {
 	if o.Library == "" {
-		o.Library = "libcuda.so.1"
+		o.Library = defaultLibrary
 	}
 	drv, err := openDriver(o.Library)
 	if err != nil {
@@ -109,7 +113,7 @@ const (
 )
 
 func (d *driver) describe(ordinal int, gpu int32) (Info, error) {
-	info := Info{Ordinal: ordinal}
+	info := Info{Ordinal: ordinal, PCI: d.pci(gpu)}
 	var version int32
 	if err := d.check("cuDriverGetVersion", invoke(d.driverGetVersion, uintptr(unsafe.Pointer(&version)))); err != nil {
 		return info, err
@@ -216,7 +220,22 @@ func (d *Device) forget(s *stream) {
 // does Close, which must still be called; memory counts as freed, as most of it is.
 func (d *Device) Abandon() { d.gone.Store(true) }
 
-// Close closes the streams, unloads the modules and gives the context back. It
+// AtClose has Close call fn once, when the streams are closed and the context is still there,
+// for what a library keeps in the context: fn may call Do, which fails with ErrContext where the
+// context is gone (see Abandon). On a device that is closed, fn is called at once.
+func (d *Device) AtClose(fn func()) {
+	d.mu.Lock()
+	ended := d.ended
+	if !ended {
+		d.atClose = append(d.atClose, fn)
+	}
+	d.mu.Unlock()
+	if ended {
+		fn()
+	}
+}
+
+// Close closes the streams, calls what AtClose was given, unloads the modules and gives the context back. It
 // returns the first error of a stream that no Synchronize has returned. While
 // memory of the device is held the context has to stay: the error then matches
 // ErrHeld, and Close may be called again.
@@ -232,6 +251,9 @@ func (d *Device) Close() error {
 		if err := s.Close(); err != nil && first == nil {
 			first = err
 		}
+	}
+	for _, fn := range d.leaving() {
+		fn()
 	}
 	ended, err := d.finish()
 	switch {
@@ -255,6 +277,15 @@ func (d *Device) Close() error {
 		first = err
 	}
 	return first
+}
+
+// leaving returns what AtClose was given, once.
+func (d *Device) leaving() []func() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	fns := d.atClose
+	d.atClose = nil
+	return fns
 }
 
 // finish takes the device out of use, unless memory of it is held. It reports

@@ -40,7 +40,7 @@ func TestWrongDevice(t *testing.T) {
 	d, err := cuda.OpenWith(1, cuda.Options{Library: drv.Library})
 	require.NoError(t, err)
 	require.Equal(t, "cuda:1 Fake 1", d.Name())
-	require.Equal(t, cuda.Info{Ordinal: 1, Name: "Fake 1", Major: 9, Memory: 1 << 30, Driver: 13000, Pools: true}, d.Info())
+	require.Equal(t, cuda.Info{Ordinal: 1, Name: "Fake 1", Major: 9, Memory: 1 << 30, PCI: "0000:3c:00.0", Driver: 13000, Pools: true}, d.Info())
 	require.NoError(t, d.Close())
 }
 

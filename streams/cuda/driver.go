@@ -13,7 +13,7 @@ import (
 type driver struct {
 	init, driverGetVersion, getErrorName, getErrorString                 uintptr
 	deviceGetCount, deviceGet, deviceGetName, deviceGetAttribute         uintptr
-	deviceTotalMem                                                       uintptr
+	deviceTotalMem, deviceGetPCIBusID                                    uintptr
 	ctxCreate, ctxDestroy, ctxPushCurrent, ctxPopCurrent                 uintptr
 	ctxGetStreamPriorityRange                                            uintptr
 	primaryCtxRetain, primaryCtxRelease                                  uintptr
@@ -45,6 +45,7 @@ func (d *driver) symbols() []symbol {
 		{"cuDeviceGetName", &d.deviceGetName, false},
 		{"cuDeviceGetAttribute", &d.deviceGetAttribute, false},
 		{"cuDeviceTotalMem_v2", &d.deviceTotalMem, false},
+		{"cuDeviceGetPCIBusId", &d.deviceGetPCIBusID, false},
 		{"cuCtxCreate_v2", &d.ctxCreate, false},
 		{"cuCtxDestroy_v2", &d.ctxDestroy, false},
 		{"cuCtxPushCurrent_v2", &d.ctxPushCurrent, false},

@@ -93,9 +93,15 @@ func (q *Queue) Resize(dst, src []byte, p *Resize) error {
 	if p.Float32 {
 		cols, to = "resize_columns_float32", 4
 	}
-	between := p.SrcH * p.W * p.C * 4
+	between, pitch := p.SrcH*p.W*p.C*4, p.SrcW
+	if p.Pitch != 0 {
+		if p.N != 1 || p.Pitch < p.SrcW {
+			return fmt.Errorf("cuda: resize: %d regions of %d pixels in rows of %d; one of at most as many is possible", p.N, p.SrcW, p.Pitch)
+		}
+		pitch = p.Pitch
+	}
 	if err := fits("resize", p.N, [3]int{len(dst), len(src), p.N * between},
-		[3]int{p.H * p.W * p.C * to, p.SrcH * p.SrcW * p.C * from, between}); err != nil {
+		[3]int{p.H * p.W * p.C * to, p.SrcH * pitch * p.C * from, between}); err != nil {
 		return err
 	}
 	if p.SrcH > maxSamples || p.H > maxSamples {
@@ -109,11 +115,7 @@ func (q *Queue) Resize(dst, src []byte, p *Resize) error {
 	if err != nil {
 		return err
 	}
-	rowFirst, rowWeight, err := q.taps(&p.Rows, p.W)
-	if err != nil {
-		return err
-	}
-	colFirst, colWeight, err := q.taps(&p.Cols, p.H)
+	rowFirst, rowWeight, colFirst, colWeight, err := q.weights(p)
 	if err != nil {
 		return err
 	}
@@ -129,7 +131,7 @@ func (q *Queue) Resize(dst, src []byte, p *Resize) error {
 	block := Dim{256, 1, 1}
 	across := [...]Arg{
 		Address(scratch), Address(src), Address(rowFirst), Address(rowWeight),
-		Int32(p.Rows.N), Int32(wide), Int32(p.SrcH), Int32(p.SrcW), Int32(p.C), Int32(p.W),
+		Int32(p.Rows.N), Int32(wide), Int32(p.SrcH), Int32(pitch), Int32(p.C), Int32(p.W),
 	}
 	down := [...]Arg{
 		Address(dst), Address(scratch), Address(colFirst), Address(colWeight),
@@ -140,6 +142,22 @@ func (q *Queue) Resize(dst, src []byte, p *Resize) error {
 		err = q.Launch(colKernel, Dim{blocks(line, block.X), p.H, p.N}, block, 0, down[:]...)
 	}
 	return errors.Join(err, q.Free(scratch))
+}
+
+// weights returns the weights of both axes on the device.
+func (q *Queue) weights(p *Resize) (rowFirst, rowWeight, colFirst, colWeight []byte, err error) {
+	if p.Weights == nil {
+		if rowFirst, rowWeight, err = q.taps(&p.Rows, p.W); err == nil {
+			colFirst, colWeight, err = q.taps(&p.Cols, p.H)
+		}
+		return rowFirst, rowWeight, colFirst, colWeight, err
+	}
+	mem, sizes := p.Weights, [...]int{4 * p.W, 4 * p.W * p.Rows.N, 4 * p.H, 4 * p.H * p.Cols.N}
+	if p.Rows.N < 1 || p.Cols.N < 1 || p.Rows.Wide && p.Rows.N%8 != 0 || len(mem) != sizes[0]+sizes[1]+sizes[2]+sizes[3] {
+		return nil, nil, nil, nil, fmt.Errorf("cuda: resize: %d bytes of weights for %d×%d outputs of %d and %d taps", len(mem), p.H, p.W, p.Cols.N, p.Rows.N)
+	}
+	next := func(n int) (part []byte) { part, mem = mem[:n], mem[n:]; return part }
+	return next(sizes[0]), next(sizes[1]), next(sizes[2]), next(sizes[3]), nil
 }
 
 // taps returns weights on the device, for an axis of out outputs.

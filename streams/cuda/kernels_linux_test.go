@@ -3,12 +3,14 @@ package cuda_test
 import (
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"unsafe"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/planktonml/plankton/internal/imaging"
+	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/streams/cuda"
 	"github.com/planktonml/plankton/streams/cuda/cudatest"
 	"github.com/planktonml/plankton/streams/cuda/fakedriver"
@@ -55,9 +57,9 @@ func TestCropMirrorNormalizeEqualsTheHosts(t *testing.T) {
 			}
 			p.C = p.SrcC + rng.IntN(5-p.SrcC)
 			spec := imaging.CMNSpec{H: p.H, W: p.W, DstCHW: p.Planar, DstC: p.C, Scale: 1 + rng.Float32(), Shift: rng.Float32() - 0.5}
-			to, size := imaging.Float32, 4
+			to, size := datum.Float32, 4
 			if p.Uint8 {
-				to, size = imaging.Uint8, 1
+				to, size = datum.Uint8, 1
 			}
 			fill := rng.Float32() * 300
 			spec.Fill = []float32{fill}
@@ -85,7 +87,7 @@ func TestCropMirrorNormalizeEqualsTheHosts(t *testing.T) {
 				windows[i] = w
 				spec.Y, spec.X, spec.Mirror = int(w.Y), int(w.X), w.Mirror != 0
 				n := p.SrcH * p.SrcW * p.SrcC
-				src := imaging.Image{Pix: pictures[i*n:][:n], Type: imaging.Uint8, H: p.SrcH, W: p.SrcW, C: p.SrcC}
+				src := imaging.Image{Pix: pictures[i*n:][:n], Type: datum.Uint8, H: p.SrcH, W: p.SrcW, C: p.SrcC}
 				require.NoError(t, work.Apply(want[i*sample:][:sample], to, &src, &spec))
 			}
 			dst, src, at := cudatest.Memory(t, d, len(want)), upload(t, d, pictures), upload(t, d, raw(windows))
@@ -124,17 +126,17 @@ func TestResizeEqualsTheHosts(t *testing.T) {
 			}
 			p.Rows, p.Cols = cuda.Taps(rows), cuda.Taps(cols)
 			n := p.SrcH * p.SrcW * p.C
-			pictures, from := randomBytes(rng, p.N*n), imaging.Uint8
+			pictures, from := randomBytes(rng, p.N*n), datum.Uint8
 			if p.SrcFloat32 {
 				floats := make([]float32, p.N*n)
 				for i := range floats {
 					floats[i] = rng.Float32() * 255
 				}
-				pictures, from, n = raw(floats), imaging.Float32, 4*n
+				pictures, from, n = raw(floats), datum.Float32, 4*n
 			}
-			to, bytes := imaging.Uint8, 1
+			to, bytes := datum.Uint8, 1
 			if p.Float32 {
-				to, bytes = imaging.Float32, 4
+				to, bytes = datum.Float32, 4
 			}
 			sample := p.H * p.W * p.C * bytes
 			want := make([]byte, p.N*sample)
@@ -148,6 +150,49 @@ func TestResizeEqualsTheHosts(t *testing.T) {
 				return errors.Join(q.Resize(dst, src, &p), q.Fill(dst, 0), q.Resize(dst, src, &p))
 			})
 			require.Equal(t, want, download(t, d, dst), "%dx%dx%d to %dx%d", p.SrcH, p.SrcW, p.C, p.H, p.W)
+		}
+	})
+}
+
+// TestResizeOfARegion compares bits: a region of a picture, with weights that the caller
+// brought to the device, becomes what a picture of the region's own becomes.
+func TestResizeOfARegion(t *testing.T) {
+	onEachOpen(t, func(t *testing.T, d *cuda.Device) {
+		rng := rand.New(rand.NewPCG(3, 3))
+		for range 20 {
+			const c = 3
+			h, w := 1+rng.IntN(40), 1+rng.IntN(90)
+			p := cuda.Resize{N: 1, SrcH: 1 + rng.IntN(h), SrcW: 1 + rng.IntN(w), Pitch: w, H: 1 + rng.IntN(20), W: 1 + rng.IntN(20), C: c}
+			y, x := rng.IntN(h-p.SrcH+1), rng.IntN(w-p.SrcW+1)
+			plan, err := (&imaging.ResizeSpec{Size: [2]float64{float64(p.H), float64(p.W)}, Min: imaging.Linear, Mag: imaging.Linear}).Resolve(p.SrcH, p.SrcW)
+			require.NoError(t, err)
+			cols, rows, err := plan.Weights(p.SrcH, p.SrcW)
+			require.NoError(t, err)
+			p.Rows, p.Cols = cuda.Taps{N: rows.N, Wide: rows.Wide}, cuda.Taps{N: cols.N}
+			p.Weights = upload(t, d, slices.Concat(raw(rows.First), raw(rows.Weight), raw(cols.First), raw(cols.Weight)))
+			picture := randomBytes(rng, h*w*c)
+			var region []byte
+			for row := range p.SrcH {
+				region = append(region, picture[((y+row)*w+x)*c:][:p.SrcW*c]...)
+			}
+			want := make([]byte, p.H*p.W*c)
+			src := imaging.Image{Pix: region, Type: datum.Uint8, H: p.SrcH, W: p.SrcW, C: c}
+			require.NoError(t, new(imaging.Resampler).Resize(want, datum.Uint8, &src, plan))
+			dst, whole := cudatest.Memory(t, d, len(want)), upload(t, d, append(picture, make([]byte, w*c)...))
+			from := whole[(y*w+x)*c:][:p.SrcH*w*c]
+			cudatest.Run(t, d, func(q *cuda.Queue) error { return q.Resize(dst, from, &p) })
+			require.Equal(t, want, download(t, d, dst))
+			cudatest.Run(t, d, func(q *cuda.Queue) error {
+				two, narrow, short := p, p, p
+				two.N, narrow.Pitch, short.Weights = 2, p.SrcW-1, p.Weights[4:]
+				if narrow.Pitch == 0 {
+					narrow.Pitch = -1
+				}
+				require.ErrorContains(t, q.Resize(dst, from, &two), "2 regions")
+				require.ErrorContains(t, q.Resize(dst, from, &narrow), "regions of")
+				require.ErrorContains(t, q.Resize(dst, from, &short), "bytes of weights")
+				return nil
+			})
 		}
 	})
 }

@@ -14,14 +14,17 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func newStreams(t *testing.T, d *Device, n int) []streams.Stream {
+// newStreams makes streams on the devices in turn, which the end of the test closes.
+func newStreams(t *testing.T, d []*Device, n int) []streams.Stream {
 	list := make([]streams.Stream, n)
 	for i := range list {
-		s, err := d.NewStream()
+		s, err := d[i%len(d)].NewStream()
 		require.NoError(t, err)
 		list[i] = s
 	}
-	t.Cleanup(func() { d.Close() })
+	for _, d := range d {
+		t.Cleanup(func() { d.Close() })
+	}
 	return list
 }
 
@@ -80,12 +83,17 @@ func TestRaces(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for seed := range uint64(20) { // found whatever the interleaving
-				d := New(seed)
-				c.issue(t, newStreams(t, d, 3))
-				require.NoError(t, d.Close())
-				assert.Len(t, d.Races(), c.races)
-				for _, r := range d.Races() {
-					assert.Contains(t, r.String(), "buffer x: ")
+				for _, devices := range []int{1, 2, 3} { // and wherever the streams are
+					d := NewDevices(seed, devices)
+					c.issue(t, newStreams(t, d, 3))
+					for _, d := range d {
+						require.NoError(t, d.Close())
+					}
+					assert.Len(t, d[0].Races(), c.races)
+					assert.Equal(t, d[0].Races(), d[devices-1].Races())
+					for _, r := range d[0].Races() {
+						assert.Contains(t, r.String(), "buffer x: ")
+					}
 				}
 			}
 		})
@@ -95,7 +103,7 @@ func TestRaces(t *testing.T) {
 func TestSeedDecides(t *testing.T) {
 	run := func(seed uint64) []Step {
 		d := New(seed)
-		s := newStreams(t, d, 3)
+		s := newStreams(t, []*Device{d}, 3)
 		for i := range 10 {
 			s[i%3].Do(writes(i))
 			s[(i+1)%3].Wait(s[i%3].Record())
@@ -110,7 +118,7 @@ func TestSeedDecides(t *testing.T) {
 
 func TestStart(t *testing.T) {
 	d := New(1)
-	s := newStreams(t, d, 1)[0]
+	s := newStreams(t, []*Device{d}, 1)[0]
 	ran := make(chan struct{})
 	s.Do(func(*streams.Context) error { close(ran); return nil })
 	assert.Empty(t, d.Trace())
@@ -119,15 +127,41 @@ func TestStart(t *testing.T) {
 }
 
 func TestName(t *testing.T) {
-	d := New(1)
-	assert.Equal(t, "test", d.Name())
-	require.NoError(t, d.Close())
+	for n, names := range [][]string{1: {"test"}, 2: {"test 0", "test 1"}} {
+		var got []string
+		for _, d := range NewDevices(1, n) {
+			got = append(got, d.Name())
+			require.NoError(t, d.Close())
+		}
+		assert.Equal(t, names, got)
+	}
 }
 
-// TestOtherDevices: what is declared on another device says nothing, and its
+// TestClosedApart: of devices made together one goes on without the other, and
+// has its own streams and clock.
+func TestClosedApart(t *testing.T) {
+	d := NewDevices(1, 2)
+	s := newStreams(t, d, 2)
+	s[0].Do(writes("x"))
+	e := s[0].Record()
+	require.NoError(t, d[0].Close())
+	require.NoError(t, d[0].Close())
+	_, err := d[0].NewStream()
+	require.ErrorIs(t, err, streams.ErrClosed)
+	s[1].Wait(e)
+	s[1].Do(reads("x"))
+	_, err = s[1].Record().Elapsed(e)
+	require.ErrorIs(t, err, errors.ErrUnsupported)
+	require.NoError(t, s[1].Synchronize(t.Context()))
+	require.NoError(t, d[1].Close())
+	require.Empty(t, d[1].Races())
+	require.Len(t, d[1].Trace(), 6)
+}
+
+// TestOtherDevices: what is declared on a device made apart says nothing, and its
 // events are on another clock.
 func TestOtherDevices(t *testing.T) {
-	s := newStreams(t, New(1), 1)[0]
+	s := newStreams(t, []*Device{New(1)}, 1)[0]
 	host := streams.NewHost()
 	defer host.Close()
 	h, err := host.NewStream()

@@ -100,8 +100,8 @@ func access(c *streams.Context, write bool, keys []any) {
 }
 
 // check reports a race unless the earlier access comes before what s does now.
-func (d *Device) check(s *stream, key any, earlier, now Access) {
+func (m *machine) check(s *stream, key any, earlier, now Access) {
 	if i := earlier.Stream + 1; i >= len(s.clock) || s.clock[i] < earlier.Kernel {
-		d.races = append(d.races, Race{key, earlier, now})
+		m.races = append(m.races, Race{key, earlier, now})
 	}
 }

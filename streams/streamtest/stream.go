@@ -50,12 +50,12 @@ func (s *stream) issue(it *item) bool {
 func (s *stream) Do(fn func(*streams.Context) error) { s.issue(&item{op: "do", do: fn}) }
 
 func (s *stream) Wait(e streams.Event) {
-	if own, ok := e.(*event); ok && own.device == s.device {
+	if own, ok := e.(*event); ok && own.device.machine == s.device.machine {
 		s.issue(&item{op: "wait", wait: own})
 		return
 	}
-	// Of another device, whose locks must not be taken inside of this one's: what
-	// is waited for here is told by that event.
+	// Of a device made apart, whose locks must not be taken inside of this one's:
+	// what is waited for here is told by that event.
 	told := &event{device: s.device}
 	s.issue(&item{op: "wait", wait: told})
 	if e == nil {

@@ -17,6 +17,8 @@ func main() {
 	horizontalWide()
 	vertical()
 	toRGB()
+	twistBytes()
+	twistRows()
 	quantise()
 	toBytes()
 	affine()
@@ -25,6 +27,9 @@ func main() {
 	split3()
 	join3()
 	joinFloats()
+	normalize3(false)
+	normalize3(true)
+	reverse()
 	fence()
 	Generate()
 }
@@ -308,6 +313,126 @@ func toRGBAffine(name string, write func(v, m Op), doc ...string) {
 	RET()
 }
 
+// twist returns a function that maps the colours of eight pixels. pairs holds red in the lower and green in the upper half of
+// each lane, blues holds blue and a 1. The three results, by channel, are not clamped yet.
+//
+// A factor is upper·2¹⁴ + lower, so that each product fits what VPMADDWD multiplies. What the shift of the upper sum loses
+// at the top does not matter, since the whole sum fits 32 bits.
+func twist(table Register) func(pairs, blues VecVirtual) [3]VecVirtual {
+	const split, fraction = 14, 20
+	return func(pairs, blues VecVirtual) (out [3]VecVirtual) {
+		t := YMM()
+		for c := range out {
+			factors := func(i int) Mem { return Mem{Base: table, Disp: 32 * (4*c + i)} }
+			out[c] = YMM()
+			VPMADDWD(factors(0), pairs, out[c])
+			VPMADDWD(factors(1), blues, t)
+			VPADDD(t, out[c], out[c])
+			VPSLLD(Imm(split), out[c], out[c])
+			VPMADDWD(factors(2), pairs, t)
+			VPADDD(t, out[c], out[c])
+			VPMADDWD(factors(3), blues, t)
+			VPADDD(t, out[c], out[c])
+			VPSRAD(Imm(fraction), out[c], out[c])
+		}
+		return out
+	}
+}
+
+// both is table with the same 16 bytes for each half of a register.
+func both(name string, b []byte) Mem { return table(name, append(b, b...)...) }
+
+// ones returns a register with a 1 in the upper half of each lane.
+func ones() VecVirtual {
+	r := YMM()
+	VPCMPEQD(r, r, r)
+	VPSRLD(Imm(31), r, r)
+	VPSLLD(Imm(16), r, r)
+	return r
+}
+
+func twistBytes() {
+	TEXT("twistBytesAVX2", NOSPLIT, "func(dst, src *byte, n int, table *int32)")
+	Pragma("noescape")
+	Doc("twistBytesAVX2 maps the colours of n pixels of three bytes, a multiple of 8. It reads and writes two pixels more.",
+		"For each channel, table holds eight copies of the upper parts of the factors of red and green, in one word, and of",
+		"blue and of the offset; then those of their lower parts.")
+	dst, src, n := Load(Param("dst"), GP64()), Load(Param("src"), GP64()), Load(Param("n"), GP64())
+	factors := Load(Param("table"), GP64())
+	// Four pixels fill the first 12 of 16 bytes.
+	var redGreen, blue, back []byte
+	for i := range byte(4) {
+		redGreen = append(redGreen, 3*i, 0x80, 3*i+1, 0x80)
+		blue = append(blue, 3*i+2, 0x80, 0x80, 0x80)
+		back = append(back, i, 4+i, 8+i)
+	}
+	back = append(back, 0x80, 0x80, 0x80, 0x80)
+	toPairs, toBlues, toPixels := both("twistPairs", redGreen), both("twistBlues", blue), both("twistPixels", back)
+	apply, one := twist(factors), ones()
+	pixels, pairs, blues := YMM(), YMM(), YMM()
+	loop("pixels", n, 8, func() {
+		VMOVDQU(Mem{Base: src}, pixels.AsX())
+		VINSERTI128(Imm(1), Mem{Base: src, Disp: 12}, pixels, pixels)
+		VPSHUFB(toPairs, pixels, pairs)
+		VPSHUFB(toBlues, pixels, blues)
+		VPOR(one, blues, blues)
+		out := apply(pairs, blues)
+		VPACKSSDW(out[1], out[0], out[0])
+		VPACKSSDW(out[2], out[2], out[2])
+		VPACKUSWB(out[2], out[0], out[0])
+		VPSHUFB(toPixels, out[0], out[0])
+		VMOVDQU(out[0].AsX(), Mem{Base: dst})
+		VEXTRACTI128(Imm(1), out[0], Mem{Base: dst, Disp: 12})
+		ADDQ(Imm(24), src)
+		ADDQ(Imm(24), dst)
+	})
+	VZEROUPPER()
+	RET()
+}
+
+func twistRows() {
+	twistRowsKernel("twistRowsAVX2", toCache,
+		"twistRowsAVX2 rounds n pixels, a multiple of 8, whose channels are apart, to levels, maps their colours as",
+		"twistBytesAVX2 does, and stores level·scale + bias. norm is that of toRGBAffineAVX2.")
+	twistRowsKernel("twistRowsStreamAVX2", pastCaches,
+		"twistRowsStreamAVX2 writes past the caches; the destinations are aligned to 32 bytes.")
+}
+
+func twistRowsKernel(name string, write func(v, m Op), doc ...string) {
+	TEXT(name, NOSPLIT, "func(red, green, blue, a, b, c *float32, n int, table *int32, norm *float32)")
+	Pragma("noescape")
+	Doc(doc...)
+	dst := [3]Register{Load(Param("red"), GP64()), Load(Param("green"), GP64()), Load(Param("blue"), GP64())}
+	src := [3]Register{Load(Param("a"), GP64()), Load(Param("b"), GP64()), Load(Param("c"), GP64())}
+	n, factors, norm := Load(Param("n"), GP64()), Load(Param("table"), GP64()), Load(Param("norm"), GP64())
+	apply, one := twist(factors), ones()
+	lo, hi, half := zero(), constant(255), constant(0.5)
+	loop("pixels", n, 8, func() {
+		var level [3]VecVirtual
+		for c := range level {
+			level[c] = YMM()
+			VMOVUPS(Mem{Base: src[c]}, level[c])
+			clamp(level[c], lo, hi)
+			VADDPS(half, level[c], level[c])
+			VCVTTPS2DQ(level[c], level[c])
+			ADDQ(Imm(32), src[c])
+		}
+		VPSLLD(Imm(16), level[1], level[1])
+		VPOR(level[1], level[0], level[0])
+		VPOR(one, level[2], level[2])
+		for c, v := range apply(level[0], level[2]) {
+			VCVTDQ2PS(v, v)
+			clamp(v, lo, hi)
+			VMULPS(Mem{Base: norm, Disp: 64 * c}, v, v)
+			VADDPS(Mem{Base: norm, Disp: 64*c + 32}, v, v)
+			write(v, Mem{Base: dst[c]})
+			ADDQ(Imm(32), dst[c])
+		}
+	})
+	VZEROUPPER()
+	RET()
+}
+
 func joinFloats() {
 	TEXT("joinFloatsAVX2", NOSPLIT, "func(dst, a, b, c *float32, n int)")
 	Pragma("noescape")
@@ -480,13 +605,18 @@ func touch() {
 	RET()
 }
 
-// spread returns the shuffles that take three times 16 interleaved bytes to the 16 bytes of one channel.
-func spread(channel int) (masks [3][]byte) {
+// spread returns the shuffles that take three times 16 interleaved bytes to the 16 bytes of one channel, those of the
+// last pixel first where it mirrors.
+func spread(channel int, mirror bool) (masks [3][]byte) {
 	for part := range masks {
 		masks[part] = make([]byte, 16)
 		for i := range 16 {
 			masks[part][i] = 0x80
-			if at := 3*i + channel - 16*part; at >= 0 && at < 16 {
+			pixel := i
+			if mirror {
+				pixel = 15 - i
+			}
+			if at := 3*pixel + channel - 16*part; at >= 0 && at < 16 {
 				masks[part][i] = byte(at)
 			}
 		}
@@ -500,29 +630,104 @@ func split3() {
 	Doc("split3AVX2 takes n pixels of three bytes, a multiple of 16, apart.")
 	planes := [3]Register{Load(Param("a"), GP64()), Load(Param("b"), GP64()), Load(Param("c"), GP64())}
 	src, n := Load(Param("src"), GP64()), Load(Param("n"), GP64())
-	var masks [3][3]Mem
-	for c := range 3 {
-		for part, m := range spread(c) {
-			masks[c][part] = table("split"+string(rune('A'+3*c+part)), m...)
+	split := splitter(false)
+	loop("pixels", n, 16, func() {
+		split(src, func(c int, v VecVirtual) {
+			VMOVDQU(v, Mem{Base: planes[c]})
+			ADDQ(Imm(16), planes[c])
+		})
+		ADDQ(Imm(48), src)
+	})
+	RET()
+}
+
+var splitMasks = map[bool][3][3]Mem{}
+
+// splitter returns a function that takes 16 pixels of three bytes apart and hands over the bytes of each channel.
+func splitter(mirror bool) func(src Register, use func(channel int, v VecVirtual)) {
+	masks, ok := splitMasks[mirror]
+	if !ok {
+		name := map[bool]string{false: "split", true: "splitMirror"}[mirror]
+		for c := range 3 {
+			for part, m := range spread(c, mirror) {
+				masks[c][part] = table(name+string(rune('A'+3*c+part)), m...)
+			}
 		}
+		splitMasks[mirror] = masks
 	}
 	part := [3]VecVirtual{XMM(), XMM(), XMM()}
 	v, t := XMM(), XMM()
-	loop("pixels", n, 16, func() {
+	return func(src Register, use func(channel int, v VecVirtual)) {
 		for i, p := range part {
 			VMOVDQU(Mem{Base: src, Disp: 16 * i}, p)
 		}
-		for c, plane := range planes {
+		for c := range 3 {
 			VPSHUFB(masks[c][0], part[0], v)
 			for i := 1; i < 3; i++ {
 				VPSHUFB(masks[c][i], part[i], t)
 				VPOR(t, v, v)
 			}
-			VMOVDQU(v, Mem{Base: plane})
-			ADDQ(Imm(16), plane)
+			use(c, v)
 		}
-		ADDQ(Imm(48), src)
+	}
+}
+
+func normalize3(mirror bool) {
+	name, comment := "normalize3", "AVX2 takes n pixels of three bytes, a multiple of 16, apart and stores value·scale + bias of each channel."
+	if mirror {
+		name, comment = "normalize3Mirror", "AVX2 is normalize3AVX2 for a source that is read from its end: src is where its last 16 pixels begin."
+	}
+	TEXT(name+"AVX2", NOSPLIT, "func(a, b, c *float32, src *byte, n int, norm *float32)")
+	Pragma("noescape")
+	Doc(name + comment)
+	planes := [3]Register{Load(Param("a"), GP64()), Load(Param("b"), GP64()), Load(Param("c"), GP64())}
+	src, n, norm := Load(Param("src"), GP64()), Load(Param("n"), GP64()), Load(Param("norm"), GP64())
+	split := splitter(mirror)
+	wide := YMM()
+	upper := XMM()
+	loop("pixels", n, 16, func() {
+		split(src, func(c int, v VecVirtual) {
+			VPSRLDQ(Imm(8), v, upper)
+			for half, x := range []VecVirtual{v, upper} {
+				VPMOVZXBD(x, wide)
+				VCVTDQ2PS(wide, wide)
+				VMULPS(Mem{Base: norm, Disp: 64 * c}, wide, wide)
+				VADDPS(Mem{Base: norm, Disp: 64*c + 32}, wide, wide)
+				VMOVUPS(wide, Mem{Base: planes[c], Disp: 32 * half})
+			}
+			ADDQ(Imm(64), planes[c])
+		})
+		if mirror {
+			SUBQ(Imm(48), src)
+		} else {
+			ADDQ(Imm(48), src)
+		}
 	})
+	VZEROUPPER()
+	RET()
+}
+
+func reverse() {
+	TEXT("reverseAVX2", NOSPLIT, "func(first, last *float32, n int)")
+	Pragma("noescape")
+	Doc("reverseAVX2 exchanges n values, a multiple of 8, from first on with as many that end with the eight at last, and",
+		"reverses both.")
+	first, last, n := Load(Param("first"), GP64()), Load(Param("last"), GP64()), Load(Param("n"), GP64())
+	m := GLOBL("backwards", RODATA|NOPTR)
+	for i := range 8 {
+		DATA(4*i, U32(uint32(7-i)))
+	}
+	order, a, b := YMM(), YMM(), YMM()
+	VMOVDQU(m, order)
+	loop("values", n, 8, func() {
+		VPERMPS(Mem{Base: first}, order, a)
+		VPERMPS(Mem{Base: last}, order, b)
+		VMOVUPS(a, Mem{Base: last})
+		VMOVUPS(b, Mem{Base: first})
+		ADDQ(Imm(32), first)
+		SUBQ(Imm(32), last)
+	})
+	VZEROUPPER()
 	RET()
 }
 

@@ -5,7 +5,8 @@
 // what the host reads of device memory faults, memory ends with its context, and
 // nothing works any more after a kernel that failed. Vector clocks find accesses
 // that no stream, event or wait of the host orders, whatever the interleaving was
-// (Mattern 1988). The kernels are those of package kernels, compiled for the host.
+// (Mattern 1988). The kernels are those of packages kernels and elementwise, compiled for
+// the host.
 //
 // Beside the driver it has an nvJPEG that decodes what tests declare, and a cuBLAS that
 // multiplies matrices. Programs that are linked to libcuda, as those with Gorgonia's

@@ -18,6 +18,7 @@ import (
 	"github.com/ebitengine/purego"
 
 	"github.com/planktonml/plankton/streams/cuda/kernels"
+	"github.com/planktonml/plankton/streams/cuda/kernels/elementwise"
 )
 
 //go:embed csrc
@@ -138,7 +139,7 @@ func compile() (string, error) {
 		return "", err
 	}
 	hash := sha256.New()
-	text := map[string][]byte{"kernels.cu": []byte(kernels.Source)}
+	text := map[string][]byte{"kernels.cu": []byte(kernels.Source), "elementwise.cu": []byte(elementwise.Source)}
 	for _, f := range files {
 		b, err := sources.ReadFile(f)
 		if err != nil {
@@ -147,7 +148,7 @@ func compile() (string, error) {
 		text[filepath.Base(f)] = b
 		hash.Write(b)
 	}
-	fmt.Fprint(hash, kernels.Source, cc)
+	fmt.Fprint(hash, kernels.Source, elementwise.Source, cc)
 	cache, err := os.UserCacheDir()
 	if err == nil {
 		cache = filepath.Join(cache, "plankton-fakedriver")
@@ -172,7 +173,7 @@ func compile() (string, error) {
 		return "", err
 	}
 	defer os.RemoveAll(work)
-	args := []string{"-std=gnu11", "-O2", "-g", "-fPIC", "-shared", "-pthread", "-ffp-contract=off", `-DKERNEL_SOURCE="kernels.cu"`, "-o", "lib"}
+	args := []string{"-std=gnu11", "-O2", "-g", "-fPIC", "-shared", "-pthread", "-ffp-contract=off", `-DKERNEL_SOURCE="kernels.cu"`, `-DELEMENTWISE_SOURCE="elementwise.cu"`, "-o", "lib"}
 	for name, b := range text {
 		if err := os.WriteFile(filepath.Join(work, name), b, 0o644); err != nil {
 			return "", err

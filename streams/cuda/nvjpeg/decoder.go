@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"unsafe"
 
 	"github.com/planktonml/plankton/internal/accel"
 	"github.com/planktonml/plankton/streams"
@@ -52,26 +51,24 @@ type Info struct {
 	Components int // 1 is grey, 3 is YCbCr or RGB
 }
 
-// Decoder is the library on one device. Its methods may be called from any
+// Decoder is the library on the devices that it works on. Its methods may be called from any
 // goroutine.
 type Decoder struct {
-	device  *cuda.Device
 	library *library
-	handle  uintptr
+	backend Backend
+	only    *cuda.Device // of Open
 
-	mu     sync.Mutex
-	lanes  map[uintptr]*lane // by the driver's stream
+	mu     sync.Mutex // taken before a device's locks, and not while it is told of AtClose
+	on     map[*cuda.Device]*engine
 	closed bool
 }
 
 var _ accel.JPEGDecoder = (*Decoder)(nil)
 
-// interpolate is NVJPEG_FLAGS_UPSAMPLING_WITH_INTERPOLATION, of version 12.1.
-const interpolate = 1 << 5
-
-// Open opens the library for a device. The error matches ErrNoNVJPEG, or is an
-// *Error of the library. The decoder must be closed before the device.
-func Open(d *cuda.Device, o Options) (*Decoder, error) {
+// New opens the library for whatever devices the decoder is used on, such as the one of
+// gorgoniaplugin.Device, which exists when a machine is attached. What the decoder has on a device
+// ends with the device. The error matches ErrNoNVJPEG, or is an *Error of the library.
+func New(o Options) (*Decoder, error) {
 	if o.Backend < Default || o.Backend > Hardware {
 		return nil, fmt.Errorf("nvjpeg: Options.Backend is %d; Default, Hybrid, GPUHybrid and Hardware are possible", o.Backend)
 	}
@@ -79,17 +76,62 @@ func Open(d *cuda.Device, o Options) (*Decoder, error) {
 	if err != nil {
 		return nil, err
 	}
-	flags := uintptr(0)
-	if v := l.version; v[0] > 12 || v[0] == 12 && v[1] >= 1 {
-		flags = interpolate
+	return &Decoder{library: l, backend: o.Backend, on: map[*cuda.Device]*engine{}}, nil
+}
+
+// Open is New for one device, on which what the library cannot do is an error at once.
+func Open(d *cuda.Device, o Options) (*Decoder, error) {
+	dec, err := New(o)
+	if err != nil {
+		return nil, err
 	}
-	dec := &Decoder{device: d, library: l, lanes: map[uintptr]*lane{}}
-	if err := d.Do(func() error {
-		return call("nvjpegCreateEx", l.createEx, uintptr(o.Backend), 0, 0, flags, uintptr(unsafe.Pointer(&dec.handle)))
-	}); err != nil {
-		return nil, dec.explain(err)
+	dec.only = d
+	if _, err := dec.engine(d); err != nil {
+		return nil, err
 	}
 	return dec, nil
+}
+
+// engine returns the library on a device.
+func (d *Decoder) engine(device *cuda.Device) (*engine, error) {
+	e, made, err := d.find(device)
+	if !made {
+		return e, err
+	}
+	device.AtClose(func() { d.leave(device) }) // at once where the device has been closed meanwhile
+	if e.closed.Load() {
+		return nil, fmt.Errorf("nvjpeg: %s was closed: %w", device.Name(), streams.ErrClosed)
+	}
+	return e, nil
+}
+
+// find is engine, and says whether it made the engine.
+func (d *Decoder) find(device *cuda.Device) (e *engine, made bool, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch e := d.on[device]; {
+	case d.closed:
+		return nil, false, fmt.Errorf("nvjpeg: the decoder was closed: %w", streams.ErrClosed)
+	case d.only != nil && device != d.only:
+		return nil, false, fmt.Errorf("nvjpeg: the decoder is for %s and was used on %s", d.only.Name(), device.Name())
+	case e != nil:
+		return e, false, nil
+	}
+	if e, err = newEngine(device, d.library, d.backend); err == nil {
+		d.on[device] = e
+	}
+	return e, err == nil, err
+}
+
+// leave ends the library on a device that is closing.
+func (d *Decoder) leave(device *cuda.Device) {
+	d.mu.Lock()
+	e := d.on[device]
+	delete(d.on, device)
+	d.mu.Unlock()
+	if e != nil {
+		_ = e.close() // of a device that is gone there is nobody to tell
+	}
 }
 
 // Name returns the name and the version of the library, such as "nvjpeg 12.4.0".
@@ -98,29 +140,26 @@ func (d *Decoder) Name() string {
 	return fmt.Sprintf("nvjpeg %d.%d.%d", v[0], v[1], v[2])
 }
 
-// Info reads the header of a file. Errors match ErrBadJPEG or
+// Info reads the header of a file, by a decoder of Open. Errors match ErrBadJPEG or
 // errors.ErrUnsupported, or are another *Error.
 func (d *Decoder) Info(file []byte) (info Info, err error) {
-	err = d.device.Do(func() error {
-		info, err = d.info(file)
+	if d.only == nil {
+		return Info{}, errors.New("nvjpeg: Info needs the device of Open")
+	}
+	e, err := d.engine(d.only)
+	if err != nil {
+		return Info{}, err
+	}
+	e.use.RLock()
+	defer e.use.RUnlock()
+	if e.closed.Load() {
+		return Info{}, fmt.Errorf("nvjpeg: the decoder was closed: %w", streams.ErrClosed)
+	}
+	err = d.only.Do(func() error {
+		info, err = e.info(file)
 		return err
 	})
 	return info, err
-}
-
-// info is Info where the context is current.
-func (d *Decoder) info(file []byte) (Info, error) {
-	if len(file) == 0 {
-		return Info{}, &Error{Call: "nvjpegGetImageInfo", Status: incompleteBitstream}
-	}
-	var out struct {
-		components, subsampling int32
-		widths, heights         [4]int32
-	}
-	err := call("nvjpegGetImageInfo", d.library.getImageInfo, d.handle, uintptr(unsafe.Pointer(&file[0])), uintptr(len(file)),
-		uintptr(unsafe.Pointer(&out.components)), uintptr(unsafe.Pointer(&out.subsampling)),
-		uintptr(unsafe.Pointer(&out.widths)), uintptr(unsafe.Pointer(&out.heights)))
-	return Info{H: int(out.heights[0]), W: int(out.widths[0]), Components: int(out.components)}, err
 }
 
 // Decode launches the decoding of a batch on q, a *cuda.Queue of the decoder's
@@ -138,106 +177,23 @@ func (d *Decoder) Decode(q accel.Queue, format Format, batch []Picture) error {
 	if !ok {
 		return cuda.ErrNotCUDA
 	}
-	if on.Device() != d.device {
-		return fmt.Errorf("nvjpeg: the decoder is for %s and was used on %s", d.device.Name(), on.Device().Name())
-	}
-	l, err := d.lane(on.Handle())
+	e, err := d.engine(on.Device())
 	if err != nil {
 		return err
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	s, err := l.turn(d)
-	if err != nil {
-		return d.explain(err)
-	}
-	if err := d.fill(s, format, batch); err != nil {
-		return err
-	}
-	if len(s.rows) == 0 {
-		return nil
-	}
-	err = s.decodeBatch(d, on, format)
-	if err != nil && ofFile(err) {
-		err = s.decodeEach(d, on, format, batch)
-	}
-	return d.explain(err)
-}
-
-// fill lays the batch out as the library wants it, without the files that it does
-// not take.
-func (d *Decoder) fill(s *state, format Format, batch []Picture) error {
-	layout, ok := layouts[format]
-	if !ok {
-		return fmt.Errorf("nvjpeg: format %d; RGB, BGR, Gray, PlanarRGB and PlanarBGR are possible", format)
-	}
-	s.reset()
-	for i := range batch {
-		p := &batch[i]
-		pitch := p.Pitch
-		if pitch == 0 {
-			pitch = p.W * layout.channels
-		}
-		if p.H < 1 || p.W < 1 || pitch < p.W*layout.channels || len(p.Pixels) < layout.planes*p.H*pitch {
-			return fmt.Errorf("nvjpeg: picture %d of %d×%d pixels has %d bytes of memory, %d from row to row; %d planes with rows of %d bytes are wanted",
-				i, p.H, p.W, len(p.Pixels), pitch, layout.planes, p.W*layout.channels)
-		}
-		info, err := d.info(p.File)
-		if err == nil && (info.H != p.H || info.W != p.W) {
-			err = &SizeError{H: info.H, W: info.W, WantH: p.H, WantW: p.W}
-		}
-		if p.Err = err; err != nil {
-			if !ofFile(err) && !errors.As(err, new(*SizeError)) {
-				return d.explain(err)
-			}
-			continue
-		}
-		s.add(i, p, pitch, layout.planes)
-	}
-	return nil
-}
-
-// explain adds to a failed allocation what a person wants to know.
-func (d *Decoder) explain(err error) error {
-	if !errors.Is(err, cuda.ErrMemory) {
-		return err
-	}
-	free, total, infoErr := d.device.FreeMemory()
-	if infoErr != nil {
-		return err
-	}
-	return fmt.Errorf("%w: the library takes memory of its own, %d of %d bytes of the GPU are free: use smaller batches, or end what else uses the GPU", err, free, total)
-}
-
-// lane returns the states for a stream.
-func (d *Decoder) lane(stream uintptr) (*lane, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.closed {
-		return nil, fmt.Errorf("nvjpeg: the decoder was closed: %w", streams.ErrClosed)
-	}
-	l := d.lanes[stream]
-	if l == nil {
-		l = &lane{}
-		d.lanes[stream] = l
-	}
-	return l, nil
+	return e.decode(on, format, batch)
 }
 
 // Close waits for what is being decoded and frees the library's memory. Streams must
 // not have calls of Decode to come. Closing twice is no error.
 func (d *Decoder) Close() error {
 	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.closed {
-		return nil
+	on := d.on
+	d.on, d.closed = nil, true
+	d.mu.Unlock()
+	var all []error
+	for _, e := range on {
+		all = append(all, e.close())
 	}
-	d.closed = true
-	return d.device.Do(func() error {
-		var all []error
-		for _, l := range d.lanes {
-			all = append(all, l.close(d))
-		}
-		return errors.Join(append(all, call("nvjpegDestroy", d.library.destroy, d.handle))...)
-	})
+	return errors.Join(all...)
 }

@@ -307,3 +307,40 @@ func TestNoLibrary(t *testing.T) {
 	require.ErrorIs(t, err, nvjpeg.ErrNoNVJPEG)
 	require.ErrorContains(t, err, "libc.so.6")
 }
+
+// A decoder of New works on every device that it meets. What it has there ends with the
+// device, and a device that comes back is a new one.
+func TestDecoderOfManyDevices(t *testing.T) {
+	drv := fakedriver.Open(t)
+	j := file(t, drv, 3, 5, 1)
+	dec, err := nvjpeg.New(nvjpeg.Options{Library: drv.Library})
+	require.NoError(t, err)
+	_, err = dec.Info(j.File)
+	require.ErrorContains(t, err, "Info needs the device of Open")
+	one := func(d *cuda.Device) {
+		pixels, err := d.Memory().Alloc(len(j.RGB))
+		require.NoError(t, err)
+		defer d.Memory().Free(pixels)
+		s := cudatest.Stream(t, d)
+		batch := []nvjpeg.Picture{{File: j.File, H: j.H, W: j.W, Pixels: pixels}}
+		require.NoError(t, decode(t, s, dec, nvjpeg.RGB, batch))
+		require.NoError(t, batch[0].Err)
+		require.Equal(t, j.RGB, cudatest.Download(t, s, pixels))
+		require.NoError(t, s.Close())
+	}
+	stays := cudatest.Open(t, drv, cuda.Options{})
+	for range 3 {
+		d, err := cuda.OpenWith(0, cuda.Options{Library: drv.Library})
+		require.NoError(t, err)
+		one(d)
+		one(stays)
+		require.NoError(t, d.Close())
+	}
+	one(stays)
+	require.NoError(t, dec.Close())
+	require.NoError(t, dec.Close())
+	s := cudatest.Stream(t, stays)
+	require.ErrorIs(t, decode(t, s, dec, nvjpeg.RGB, []nvjpeg.Picture{{File: j.File, H: j.H, W: j.W, Pixels: cudatest.Memory(t, stays, len(j.RGB))}}), streams.ErrClosed)
+	_ = s.Close()
+	require.Empty(t, drv.Report())
+}

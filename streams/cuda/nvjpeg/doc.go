@@ -13,6 +13,9 @@
 //		return d.Decode(q, nvjpeg.RGB, batch)
 //	})
 //
+// A decoder of New needs no device: it works on those that it meets, such as that of a
+// machine of Gorgonia, which does not exist yet when the pipeline is built.
+//
 // # What comes out
 //
 // Decoders of JPEG agree on the coefficients of a file, and may differ in how they
@@ -29,8 +32,8 @@
 // # Memory and order
 //
 // The library allocates memory of its own, page-locked and of the device, that
-// grows with the batches and is freed by Close; it is in no statistics and no
-// budget. Each stream has two states of the library that take turns: the host
+// grows with the batches and is freed when the decoder is closed, or its device; it is in no
+// statistics and no budget. Each stream has two states of the library that take turns: the host
 // prepares one batch while the GPU works on the one before, and waits for the GPU
 // only when it is two ahead.
 package nvjpeg

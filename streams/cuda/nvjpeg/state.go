@@ -52,11 +52,11 @@ type image struct {
 
 // turn returns the state that is next. The library's functions return before the GPU
 // is done, so a state is used again only when it is.
-func (l *lane) turn(d *Decoder) (*state, error) {
+func (l *lane) turn(e *engine) (*state, error) {
 	s := l.states[l.next]
 	if s == nil {
 		s = &state{}
-		if err := call("nvjpegJpegStateCreate", d.library.jpegStateCreate, d.handle, uintptr(unsafe.Pointer(&s.handle))); err != nil {
+		if err := call("nvjpegJpegStateCreate", e.library.jpegStateCreate, e.handle, uintptr(unsafe.Pointer(&s.handle))); err != nil {
 			return nil, err
 		}
 		l.states[l.next] = s
@@ -65,7 +65,7 @@ func (l *lane) turn(d *Decoder) (*state, error) {
 	return s, s.wait()
 }
 
-func (l *lane) close(d *Decoder) error {
+func (l *lane) close(e *engine) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var first error
@@ -74,7 +74,7 @@ func (l *lane) close(d *Decoder) error {
 			continue
 		}
 		_ = s.wait() // its stream has the error, too
-		if err := call("nvjpegJpegStateDestroy", d.library.jpegStateDestroy, s.handle); err != nil && first == nil {
+		if err := call("nvjpegJpegStateDestroy", e.library.jpegStateDestroy, s.handle); err != nil && first == nil {
 			first = err
 		}
 	}
@@ -108,18 +108,18 @@ func (s *state) add(row int, p *Picture, pitch, planes int) {
 }
 
 // decodeBatch decodes all files in one call, or fails as a whole.
-func (s *state) decodeBatch(d *Decoder, q *cuda.Queue, format Format) error {
+func (s *state) decodeBatch(e *engine, q *cuda.Queue, format Format) error {
 	const threads = 1 // of the CPU: the others are the pipeline's
 	n := len(s.rows)
 	if n != s.size || format != s.format {
 		s.size = 0
-		if err := call("nvjpegDecodeBatchedInitialize", d.library.decodeBatchedInitialize, d.handle, s.handle,
+		if err := call("nvjpegDecodeBatchedInitialize", e.library.decodeBatchedInitialize, e.handle, s.handle,
 			uintptr(n), threads, layouts[format].output); err != nil {
 			return err
 		}
 		s.size, s.format = n, format
 	}
-	err := call("nvjpegDecodeBatched", d.library.decodeBatched, d.handle, s.handle,
+	err := call("nvjpegDecodeBatched", e.library.decodeBatched, e.handle, s.handle,
 		uintptr(unsafe.Pointer(&s.files[0])), uintptr(unsafe.Pointer(&s.lengths[0])), uintptr(unsafe.Pointer(&s.images[0])), q.Handle())
 	if err != nil {
 		s.size = 0 // a state that failed has to be initialised anew
@@ -129,12 +129,12 @@ func (s *state) decodeBatch(d *Decoder, q *cuda.Queue, format Format) error {
 }
 
 // decodeEach decodes the files one by one and notes which ones fail.
-func (s *state) decodeEach(d *Decoder, q *cuda.Queue, format Format, batch []Picture) error {
+func (s *state) decodeEach(e *engine, q *cuda.Queue, format Format, batch []Picture) error {
 	for i, row := range s.rows {
 		if err := s.wait(); err != nil {
 			return err
 		}
-		err := call("nvjpegDecode", d.library.decode, d.handle, s.handle,
+		err := call("nvjpegDecode", e.library.decode, e.handle, s.handle,
 			uintptr(unsafe.Pointer(s.files[i])), uintptr(s.lengths[i]), layouts[format].output, uintptr(unsafe.Pointer(&s.images[i])), q.Handle())
 		s.busy = q.Record()
 		if err != nil && !ofFile(err) {

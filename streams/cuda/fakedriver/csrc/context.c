@@ -47,6 +47,12 @@ CUresult cuDeviceGetName(char *name, int size, int device) {
 	LEAVE(SUCCESS);
 }
 
+CUresult cuDeviceGetPCIBusId(char *name, int size, int device) {
+	ENTER();
+	snprintf(name, size, "0000:%02X:00.0", 0x3B + device);
+	LEAVE(SUCCESS);
+}
+
 CUresult cuDeviceTotalMem_v2(size_t *n, int device) {
 	(void)device;
 	ENTER();

@@ -166,18 +166,39 @@ void push(stream *s, operation *o);
 void drain(stream *s);
 
 // kernels.c
-typedef struct {
-	const char *name;
-	int parameters;
-	int size[32];
-	void (*run)(operation *);
-} fake_kernel;
-const fake_kernel *kernel_named(const char *name);
-// kernel_uses declares what a launch touches.
-CUresult kernel_uses(const fake_kernel *k, operation *o, stream *s, const unsigned grid[3]);
-
 typedef struct launch {
-	const fake_kernel *kernel;
+	const struct fake_kernel *kernel;
 	unsigned grid[3], block[3];
 	uint64_t argument[32]; // addresses replaced by where the contents are
 } launch;
+typedef struct fake_kernel {
+	const char *name;
+	int parameters;
+	int size[32]; // of the parameters
+	void (*run)(operation *);
+	// uses declares what a launch touches.
+	CUresult (*uses)(operation *, stream *);
+} fake_kernel;
+const fake_kernel *kernel_named(const char *name);
+// buffer declares that argument i of a launch is memory of size bytes, in elements of the
+// given size, and makes its address that of the contents.
+CUresult buffer(operation *o, stream *s, int i, size_t size, int element, int write);
+
+// The variables that tell the threads of a kernel apart, of the thread of the host that
+// works for the stream.
+typedef struct {
+	unsigned x, y, z;
+} dim3;
+extern __thread dim3 threadIdx, blockIdx, blockDim, gridDim;
+// EACH_THREAD runs a statement once for every thread of a launch.
+#define EACH_THREAD(l, statement)                                                                               \
+	blockDim = (dim3){l->block[0], l->block[1], l->block[2]}, gridDim = (dim3){l->grid[0], l->grid[1], l->grid[2]}; \
+	for (blockIdx.z = 0; blockIdx.z < gridDim.z; blockIdx.z++)                                              \
+		for (blockIdx.y = 0; blockIdx.y < gridDim.y; blockIdx.y++)                                      \
+			for (blockIdx.x = 0; blockIdx.x < gridDim.x; blockIdx.x++)                              \
+				for (threadIdx.z = 0; threadIdx.z < blockDim.z; threadIdx.z++)                  \
+					for (threadIdx.y = 0; threadIdx.y < blockDim.y; threadIdx.y++)          \
+						for (threadIdx.x = 0; threadIdx.x < blockDim.x; threadIdx.x++) statement
+
+// elementwise.c
+const fake_kernel *elementwise_named(const char *name);

@@ -1,12 +1,9 @@
 // The kernels of package kernels, compiled for the host: KERNEL_SOURCE is the file.
-// A thread of the GPU is a call; the variables that tell threads apart are
-// those of the thread that works for the stream.
+// A thread of the GPU is a call.
 #include <math.h>
 #include "fake.h"
 
-static __thread struct {
-	unsigned x, y, z;
-} threadIdx, blockIdx, blockDim;
+__thread dim3 threadIdx, blockIdx, blockDim, gridDim;
 
 #define KERNEL static void
 #include KERNEL_SOURCE
@@ -20,18 +17,11 @@ static float FLOAT_(const launch *l, int i) {
 }
 #define FLOAT(i) FLOAT_(l, i)
 
-// RUN defines the function that runs a launch of KERNEL_NAME with the arguments.
-#define RUN(name, ...)                                                                                     \
-	static void run_##name(operation *o) {                                                             \
-		const launch *l = o->extra;                                                                \
-		blockDim.x = l->block[0], blockDim.y = l->block[1], blockDim.z = l->block[2];              \
-		for (blockIdx.z = 0; blockIdx.z < l->grid[2]; blockIdx.z++)                                \
-			for (blockIdx.y = 0; blockIdx.y < l->grid[1]; blockIdx.y++)                        \
-				for (blockIdx.x = 0; blockIdx.x < l->grid[0]; blockIdx.x++)                \
-					for (threadIdx.z = 0; threadIdx.z < l->block[2]; threadIdx.z++)    \
-						for (threadIdx.y = 0; threadIdx.y < l->block[1]; threadIdx.y++) \
-							for (threadIdx.x = 0; threadIdx.x < l->block[0]; threadIdx.x++) \
-								plankton_##name(__VA_ARGS__);              \
+// RUN defines the function that runs a launch of the kernel with the arguments.
+#define RUN(name, ...)                                             \
+	static void run_##name(operation *o) {                     \
+		const launch *l = o->extra;                        \
+		EACH_THREAD(l, plankton_##name(__VA_ARGS__);)      \
 	}
 
 #define CROP_ARGUMENTS                                                                                            \
@@ -50,28 +40,7 @@ RUN(resize_columns_float32, COLUMNS_ARGUMENTS)
 RUN(one_hot_int32, ONE_HOT_ARGUMENTS)
 RUN(one_hot_int64, ONE_HOT_ARGUMENTS)
 
-#define POINTERS3 8, 8, 8
-#define INTS7 4, 4, 4, 4, 4, 4, 4
-static const fake_kernel kernels[] = {
-	{"plankton_crop_mirror_normalize_float32", 22, {POINTERS3, INTS7, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4}, run_crop_mirror_normalize_float32},
-	{"plankton_crop_mirror_normalize_uint8", 22, {POINTERS3, INTS7, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4}, run_crop_mirror_normalize_uint8},
-	{"plankton_resize_rows_uint8", 10, {POINTERS3, 8, 4, 4, 4, 4, 4, 4}, run_resize_rows_uint8},
-	{"plankton_resize_rows_float32", 10, {POINTERS3, 8, 4, 4, 4, 4, 4, 4}, run_resize_rows_float32},
-	{"plankton_resize_columns_uint8", 8, {POINTERS3, 8, 4, 4, 4, 4}, run_resize_columns_uint8},
-	{"plankton_resize_columns_float32", 8, {POINTERS3, 8, 4, 4, 4, 4}, run_resize_columns_float32},
-	{"plankton_one_hot_int32", 8, {POINTERS3, 8, 4, 4, 4, 4}, run_one_hot_int32},
-	{"plankton_one_hot_int64", 8, {POINTERS3, 8, 4, 4, 4, 4}, run_one_hot_int64},
-};
-
-const fake_kernel *kernel_named(const char *name) {
-	for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
-		if (!strcmp(kernels[i].name, name)) return &kernels[i];
-	return 0;
-}
-
-// buffer declares that argument i is memory of size bytes, in elements of the given
-// size, and makes its address that of the contents.
-static CUresult buffer(operation *o, stream *s, int i, size_t size, int element, int write) {
+CUresult buffer(operation *o, stream *s, int i, size_t size, int element, int write) {
 	launch *l = o->extra;
 	memory *m = memory_at(l->argument[i], size);
 	if (!m || (m->kind == 'd' && m->context != s->context)) {
@@ -87,10 +56,11 @@ static CUresult buffer(operation *o, stream *s, int i, size_t size, int element,
 	return SUCCESS;
 }
 
-CUresult kernel_uses(const fake_kernel *k, operation *o, stream *s, const unsigned grid[3]) {
+static CUresult uses(operation *o, stream *s) {
 	launch *l = o->extra;
+	const fake_kernel *k = l->kernel;
 	const int pixel = strstr(k->name, "uint8") ? 1 : 4;
-	size_t n = grid[2], size[4];
+	size_t n = l->grid[2], size[4];
 	int last = 3, element[4] = {4, 4, 4, 4};
 	if (strstr(k->name, "crop_mirror")) {
 		size[0] = n * INT(6) * INT(7) * INT(8) * (element[0] = pixel);
@@ -119,4 +89,23 @@ CUresult kernel_uses(const fake_kernel *k, operation *o, stream *s, const unsign
 		if (bad) return bad;
 	}
 	return SUCCESS;
+}
+
+#define POINTERS3 8, 8, 8
+#define INTS7 4, 4, 4, 4, 4, 4, 4
+static const fake_kernel kernels[] = {
+	{"plankton_crop_mirror_normalize_float32", 22, {POINTERS3, INTS7, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4}, run_crop_mirror_normalize_float32, uses},
+	{"plankton_crop_mirror_normalize_uint8", 22, {POINTERS3, INTS7, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4}, run_crop_mirror_normalize_uint8, uses},
+	{"plankton_resize_rows_uint8", 10, {POINTERS3, 8, 4, 4, 4, 4, 4, 4}, run_resize_rows_uint8, uses},
+	{"plankton_resize_rows_float32", 10, {POINTERS3, 8, 4, 4, 4, 4, 4, 4}, run_resize_rows_float32, uses},
+	{"plankton_resize_columns_uint8", 8, {POINTERS3, 8, 4, 4, 4, 4}, run_resize_columns_uint8, uses},
+	{"plankton_resize_columns_float32", 8, {POINTERS3, 8, 4, 4, 4, 4}, run_resize_columns_float32, uses},
+	{"plankton_one_hot_int32", 8, {POINTERS3, 8, 4, 4, 4, 4}, run_one_hot_int32, uses},
+	{"plankton_one_hot_int64", 8, {POINTERS3, 8, 4, 4, 4, 4}, run_one_hot_int64, uses},
+};
+
+const fake_kernel *kernel_named(const char *name) {
+	for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
+		if (!strcmp(kernels[i].name, name)) return &kernels[i];
+	return elementwise_named(name);
 }

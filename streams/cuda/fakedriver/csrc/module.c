@@ -46,6 +46,8 @@ CUresult cuModuleLoadDataEx(module **p, const char *text, unsigned n, const int 
 	LEAVE(SUCCESS);
 }
 
+CUresult cuModuleLoadData(module **p, const char *text) { return cuModuleLoadDataEx(p, text, 0, 0, 0); }
+
 CUresult cuModuleUnload(module *m) {
 	ENTER();
 	CURRENT(c);
@@ -85,11 +87,12 @@ CUresult cuLaunchKernel(function *f, unsigned gx, unsigned gy, unsigned gz, unsi
 	for (int i = 0; i < k->parameters; i++) memcpy(&l->argument[i], parameters[i], k->size[i]);
 	counts[LAUNCHES]++;
 	char what[48];
-	snprintf(what, sizeof what, "kernel %s", k->name + strlen("plankton_"));
+	const size_t prefix = strlen("plankton_");
+	snprintf(what, sizeof what, "kernel %s", k->name + (strncmp(k->name, "plankton_", prefix) ? 0 : prefix));
 	operation *o = begin(s, what);
 	o->extra = l;
 	o->run = k->run;
-	CUresult bad = kernel_uses(k, o, s, l->grid);
+	CUresult bad = k->uses(o, s);
 	if (bad) o->run = 0; // it stays in the queue, since it has declared accesses
 	push(s, o);
 	LEAVE(bad);

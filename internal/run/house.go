@@ -1,0 +1,402 @@
+package run
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/planktonml/plankton/pipeline/rows"
+	"github.com/planktonml/plankton/pipeline/stats"
+)
+
+// house has rows of a run made elsewhere (Options.Remote). Whoever brings rows from a maker
+// is a lane: it takes rows as workers do, several at a time, and asks for them. The house
+// knows all rows that lanes hold, so that none of them is waited for in vain:
+//
+//   - a row is taken until its first byte arrives, and then arriving until it is whole.
+//     Only a lane that has claimed a row so writes into the batch, and what is arriving is
+//     nobody else's;
+//   - an idle worker that the consumer waits for steals a row that is only taken;
+//   - a request that brings nothing for too long is overdue: its rows are given back, and
+//     the lane ends. How long that is follows from what a row costs in this process, or the
+//     fastest lane, and never from the pace of the lane itself;
+//   - a request that fails gives back what has not come.
+//
+// house.mu is taken before the locks of the memory budget and of the executor.RowPool, and
+// never by who holds one of them.
+type house struct {
+	r      *sampleRegion
+	makers rows.Makers
+	plan   rows.Plan
+	seats  chan *worker // of lanes, free
+	first  bool         // no run has begun
+
+	cost   atomic.Int64 // nanoseconds of a row in this process, 0 while not known
+	checks atomic.Int32 // rows of compared
+
+	mu       sync.Mutex
+	changed  sync.Cond // whether lanes may go on has changed
+	lanes    []*lane
+	at       int // lanes that may take rows
+	parked   bool
+	trusts   map[string]*trust  // by instance
+	compared map[rowPlace]check // rows that this process makes as well
+	remotes  map[string]*stats.Remote
+	paces    map[string]*pace
+
+	group sync.WaitGroup
+}
+
+// rowPlace is a row of a flight.
+type rowPlace struct {
+	f   *Flight
+	row int
+}
+
+// newHouse readies the region for makers elsewhere: each lane has a worker for what stands
+// behind the cut.
+func (r *sampleRegion) newHouse() error {
+	m := r.p.Options().Remote
+	h := &house{
+		r: r, makers: m, plan: m.Plan(), first: true,
+		trusts: map[string]*trust{}, compared: map[rowPlace]check{}, remotes: map[string]*stats.Remote{}, paces: map[string]*pace{},
+	}
+	h.changed.L = &h.mu
+	h.seats = make(chan *worker, h.plan.Lanes)
+	for _, w := range r.workers {
+		w.house = h
+	}
+	for range h.plan.Lanes {
+		w, err := newWorker(r.p, len(r.workers), r.p.Cut(), len(r.p.Nodes()))
+		if err != nil {
+			return err
+		}
+		r.workers = append(r.workers, w)
+		w.memory = r.memory
+		r.memory.attach(w)
+		for i := range w.tensors {
+			w.tensors[i].pool = w.pool
+		}
+		h.seats <- w
+	}
+	r.house = h
+	return nil
+}
+
+// start lets makers work for a run that ends with ctx.
+func (h *house) start(ctx context.Context) error {
+	h.wait()
+	serve, err := h.makers.Open(ctx, h, h.first)
+	if err != nil {
+		return err
+	}
+	h.first = false
+	h.group.Go(serve)
+	h.group.Go(func() { h.watch(ctx) })
+	return nil
+}
+
+// wait waits for the end of a run whose context has ended.
+func (h *house) wait() {
+	h.group.Wait()
+	h.mu.Lock()
+	clear(h.compared)
+	h.checks.Store(0)
+	for _, t := range h.trusts { // what was asked for and did not come is asked for anew
+		t.asked = t.equal
+	}
+	for _, s := range h.remotes {
+		s.Up = false
+	}
+	h.mu.Unlock()
+}
+
+// Definition implements rows.House.
+func (h *house) Definition() rows.Definition { return definition(h.r.p) }
+
+// Note implements rows.House.
+func (h *house) Note(name string, n rows.Note, err error) {
+	h.mu.Lock()
+	s := h.remote(name)
+	s.Up = n == rows.Up
+	events := &h.r.p.Options().Events
+	told := events.WorkerUp
+	switch n {
+	case rows.Down:
+		s.Downs++
+		told = events.WorkerDown
+	case rows.Refused:
+		s.Refused++
+		told = events.WorkerRefused
+	}
+	if err != nil {
+		s.Because = err.Error()
+	}
+	h.mu.Unlock()
+	if told != nil {
+		told(stats.RemoteEvent{Time: time.Now(), Worker: name, Err: err})
+	}
+}
+
+// remote returns the counts of a maker; mu is held.
+func (h *house) remote(name string) *stats.Remote {
+	s := h.remotes[name]
+	if s == nil {
+		s = &stats.Remote{Name: name}
+		h.remotes[name] = s
+	}
+	return s
+}
+
+func (h *house) stats() []stats.Remote {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	all := []stats.Remote{}
+	for _, s := range h.remotes {
+		all = append(all, *s)
+	}
+	slices.SortFunc(all, func(a, b stats.Remote) int { return strings.Compare(a.Name, b.Name) })
+	return all
+}
+
+// count has lanes count among those that may take rows; mu is held.
+func (h *house) count(n int) {
+	before := h.at
+	h.at += n
+	if (before == 0) != (h.at == 0) {
+		h.r.rows.Share(h.at > 0)
+		h.r.rows.Hold(h.at > 0 && h.plan.Only)
+	}
+}
+
+// park stops what lanes have in hand, or lets them go on.
+func (h *house) park(parked bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.parked = parked
+	if parked {
+		for _, l := range h.lanes {
+			l.giveUp()
+		}
+	}
+}
+
+// made notes what this process needed for a row.
+func (h *house) made(f *Flight, row int, took int64, err error) {
+	if err != nil {
+		h.spoiled(f, row)
+		return
+	}
+	c := h.cost.Load()
+	switch {
+	case c == 0:
+		c = took
+	case took < c: // what took longer has waited for a processor, or for a disk
+		c += (took - c) / 4
+	default:
+		c += (took - c) / 32
+	}
+	h.cost.Store(max(1, c))
+}
+
+// rowCost returns what a row costs in this process, or if that is not known the time between
+// rows of the fastest address; 0 if that is not known either. Mu is held.
+func (h *house) rowCost() time.Duration {
+	if c := h.cost.Load(); c > 0 {
+		return time.Duration(c)
+	}
+	return h.fastest()
+}
+
+// fastest returns the time between rows of the fastest address, 0 if it is not known; mu is
+// held.
+func (h *house) fastest() (row time.Duration) {
+	for _, l := range h.lanes {
+		if p := h.paces[l.name]; p != nil && p.row > 0 && (row == 0 || p.row < row) {
+			row = p.row
+		}
+	}
+	return row
+}
+
+const (
+	lateFactor  = 8                     // a request is overdue when nothing came for so many times what its rows cost,
+	longestLate = 2                     // or for so many times Plan.Patience if that is less, but more than one row
+	unknown     = 10                    // or for so many times that where the cost is not known
+	lookEvery   = 10 * time.Millisecond // how often the house looks for rows that do not come
+	stealAfter  = 2 * time.Millisecond  // rows are not stolen from a request that is younger
+	span        = 30 * time.Millisecond // of work in this process is what a request asks for at most
+)
+
+// watch looks for rows that do not come.
+func (h *house) watch(ctx context.Context) {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		h.mu.Lock()
+		t, asked := now(), false
+		for _, l := range h.lanes {
+			asked = asked || len(l.rows) > 0
+			if l.late(t) {
+				l.overdue = true
+				l.giveUp()
+				l.stop()
+			}
+		}
+		h.mu.Unlock()
+		if asked && h.r.rows.Wanting() {
+			h.r.rows.Nudge()
+		}
+	}
+}
+
+// idle is called by a worker, or if that is -1 by a lane, that finds no row: it gives back
+// one that others were asked for and have not begun to send, if the consumer may need it
+// before it comes. The last one of the oldest batch is the one that comes last.
+func (h *house) idle(worker int) bool {
+	if !h.r.rows.Wanting() {
+		return false
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.parked || worker >= 0 == (h.plan.Only && h.at > 0) {
+		return false
+	}
+	due := max(stealAfter, 2*h.rowCost())
+	if worker < 0 {
+		due = max(span, 4*h.fastest(), 2*h.rowCost()) // a row takes as long as it costs, however many come at once
+	}
+	t := now()
+	var from *lane
+	best := -1
+	for _, l := range h.lanes {
+		if time.Duration(t-l.began) < due {
+			continue
+		}
+		for i := range l.rows {
+			if x := &l.rows[i]; x.state == taken && (from == nil || x.older(&from.rows[best])) {
+				from, best = l, i
+			}
+		}
+	}
+	if from == nil {
+		return false
+	}
+	h.remote(from.name).Stolen++
+	from.giveBack(best, worker >= 0)
+	return true
+}
+
+// older reports whether a row is of an older batch than y, or a later one of the same.
+func (x *laneRow) older(y *laneRow) bool {
+	return x.t.Age() < y.t.Age() || x.t.Age() == y.t.Age() && x.t.Row > y.t.Row
+}
+
+// Lane implements rows.House.
+func (h *house) Lane(ctx context.Context, name, instance string, m rows.Maker) error {
+	var w *worker
+	select {
+	case w = <-h.seats:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	l := &lane{h: h, w: w, name: name, instance: instance, at: -1}
+	defer l.end()
+	h.mu.Lock()
+	h.lanes = append(h.lanes, l)
+	h.mu.Unlock()
+	for {
+		n, err := l.wanted(ctx)
+		if err != nil {
+			return err
+		}
+		t, err := h.r.rows.Take(ctx, n)
+		if err != nil {
+			return err
+		}
+		if err := l.ask(ctx, m, t); err != nil {
+			return err
+		}
+	}
+}
+
+// end takes a lane off the house.
+func (l *lane) end() {
+	h := l.h
+	h.mu.Lock()
+	h.refund(l)
+	l.giveUp()
+	l.stop()
+	h.lanes = slices.DeleteFunc(h.lanes, func(other *lane) bool { return other == l })
+	h.changed.Broadcast()
+	h.mu.Unlock()
+	l.drop() // a row that was arriving when the goroutine was ended
+	l.scratch = nil
+	h.seats <- l.w
+}
+
+// wanted returns how many rows the lane is to ask for, and waits until it may.
+func (l *lane) wanted(ctx context.Context) (n int, err error) {
+	h := l.h
+	stop := context.AfterFunc(ctx, func() {
+		h.mu.Lock()
+		h.changed.Broadcast()
+		h.mu.Unlock()
+	})
+	defer stop()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for ctx.Err() == nil {
+		h.refund(l)
+		t := h.trust(l.instance)
+		if !t.proven {
+			l.stop()
+		}
+		switch {
+		case t.err != nil:
+			return 0, t.err
+		case t.proven:
+			if !l.counted {
+				l.counted = true
+				h.count(1)
+			}
+			return l.rowsFor(h.plan.Rows), nil
+		case t.asked < t.need:
+			n = min(probeRows, t.need-t.asked)
+			t.asked += n
+			l.probing, l.charged, l.probed = n, t, l.instance
+			return n, nil
+		}
+		h.changed.Wait()
+	}
+	return 0, context.Cause(ctx)
+}
+
+// rowsFor returns how many rows, n at most, the lane is to ask for: what this process makes in
+// span, less where the address is slower than others, and never so many that the lanes hold most
+// of what may be made. Mu is held.
+func (l *lane) rowsFor(n int) int {
+	h := l.h
+	if cost := h.rowCost(); cost > 0 {
+		n = min(n, int(span/cost))
+	}
+	o := h.r.p.Options()
+	n = min(n, (o.PrefetchDepth+1)*o.BatchSize/(2*max(1, h.at)))
+	switch fastest, own := h.fastest(), h.pace(l.name).row; {
+	case own == 0:
+		n = min(n, probeRows)
+	case own > 2*fastest: // measured paces differ by as much without a reason
+		n = int(int64(n) * 2 * int64(fastest) / int64(own))
+	}
+	return max(1, n)
+}
+
+var _ rows.House = (*house)(nil)

@@ -1,0 +1,4 @@
+package ops
+
+// EnginePlanes is enginePlanes, for the tests.
+const EnginePlanes = enginePlanes

@@ -1,0 +1,74 @@
+package readers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"github.com/planktonml/plankton/pipeline/datum"
+	"github.com/planktonml/plankton/storage"
+)
+
+// remote returns the place of the files if it is asked for ranges, else nil.
+func (s *fileSource) remote() storage.RangeReader {
+	place, _ := s.place.(storage.RangeReader)
+	return place
+}
+
+// readPlace makes t the bytes of file i of a place, which are read from a range of it where the
+// place has ranges.
+func (s *fileSource) readPlace(ctx context.Context, from ranges, i int, t *datum.Tensor) error {
+	name := s.Object(int64(i))
+	if from.place == nil {
+		return readOpened(ctx, s.place, name, t)
+	}
+	size := s.paths.size(i)
+	if size < 0 {
+		info, err := fs.Stat(s.place, name)
+		if err != nil {
+			return err
+		}
+		size = info.Size()
+	}
+	if err := checkSize(size); err != nil {
+		return err
+	}
+	mem, err := t.Resize(int(size))
+	if err != nil {
+		return err
+	}
+	return from.read(ctx, name, 0, mem)
+}
+
+// readOpened reads a file of a place that opens files.
+func readOpened(ctx context.Context, place fs.FS, name string, t *datum.Tensor) error {
+	f, err := place.Open(name)
+	if err != nil {
+		return fmt.Errorf("open: %w", cause(err))
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return notRegular(info.Mode().Type())
+	}
+	if err := checkSize(info.Size()); err != nil {
+		return err
+	}
+	return readSized(ctx, opened{f}, int(info.Size()), t)
+}
+
+// opened is a file of a place that is read from its beginning.
+type opened struct{ f fs.File }
+
+func (o opened) readAt(mem []byte, _ int64) (int, error) {
+	n, err := io.ReadFull(o.f, mem)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		err = nil
+	}
+	return n, err
+}
