@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/planktonml/plankton/internal/alloctest"
 	"github.com/planktonml/plankton/internal/workload"
 	"github.com/planktonml/plankton/pipeline"
 )
@@ -42,7 +43,7 @@ func TestWarmLoadersAllocateNothing(t *testing.T) {
 				for range 20 {
 					step()
 				}
-				require.Zero(t, testing.AllocsPerRun(20, step))
+				alloctest.None(t, 20, step)
 			})
 		}
 	}

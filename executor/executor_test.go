@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/planktonml/plankton/internal/alloctest"
 )
 
 // The cases of TensorFlow's executor_test that concern a host executor.
@@ -443,7 +445,7 @@ func TestAllocations(t *testing.T) {
 	}
 	per := func(g *Graph) float64 {
 		x := newExecutor(t, g, Options{Workers: 1})
-		return testing.AllocsPerRun(10, func() { x.Run(context.Background(), Args{}) })
+		return alloctest.PerRound(10, func() { x.Run(context.Background(), Args{}) })
 	}
 	op := Op{Run: identity, Outputs: 1}
 	require.Equal(t, per(chain(10, op)), per(chain(1000, op)))
@@ -469,5 +471,5 @@ func TestValues(t *testing.T) {
 	require.PanicsWithError(t, "expected a float on the edge, but it carries no value", func() { Value{}.Float() })
 	require.PanicsWithError(t, "expected a bool on the edge, but it carries a string", func() { Ref("x").Bool() })
 	require.PanicsWithError(t, "expected a *Buffer on the edge, but it carries nil", func() { Ref(nil).Buffer() })
-	require.Zero(t, testing.AllocsPerRun(10, func() { _ = Int(1000).Int() + int64(Float(2).Float()) }))
+	alloctest.None(t, 10, func() { _ = Int(1000).Int() + int64(Float(2).Float()) })
 }

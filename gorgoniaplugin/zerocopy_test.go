@@ -19,6 +19,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/planktonml/plankton/gorgoniaplugin"
+	"github.com/planktonml/plankton/internal/alloctest"
 	"github.com/planktonml/plankton/iterator"
 	"github.com/planktonml/plankton/pipeline"
 	"github.com/planktonml/plankton/pipeline/datum"
@@ -184,9 +185,9 @@ func TestStepAllocatesNothing(t *testing.T) {
 	for range 100 { // until everything is warm
 		next()
 	}
-	require.Zero(t, testing.AllocsPerRun(2000, func() {
+	alloctest.None(t, 2000, func() {
 		if _, err, ok := next(); err != nil || !ok {
 			panic(err)
 		}
-	}))
+	})
 }

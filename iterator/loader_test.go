@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
+	"github.com/planktonml/plankton/internal/alloctest"
 	"github.com/planktonml/plankton/pipeline"
 	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/shard"
@@ -632,5 +633,5 @@ func TestStepsAllocateNothing(t *testing.T) {
 	for range 10 {
 		next()
 	}
-	require.Zero(t, testing.AllocsPerRun(200, func() { next() }))
+	alloctest.None(t, 200, func() { next() })
 }

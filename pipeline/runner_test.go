@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/planktonml/plankton/internal/alloctest"
 	"github.com/planktonml/plankton/internal/feedtest"
 	"github.com/planktonml/plankton/memstats"
 	"github.com/planktonml/plankton/pipeline/datum"
@@ -181,7 +182,7 @@ func TestWarmBatchesAllocateNothing(t *testing.T) {
 	for range 10 {
 		step()
 	}
-	require.Zero(t, testing.AllocsPerRun(200, step))
+	alloctest.None(t, 200, step)
 }
 
 func TestErrorPolicies(t *testing.T) {

@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/planktonml/plankton/internal/alloctest"
 )
 
 // anyGroups draws a config with groups, over samples, sources or a sampler.
@@ -274,12 +276,12 @@ func TestGroupsDoNotAllocate(t *testing.T) {
 	for _, g := range []Groups{{Lengths: lengths, Window: 1000}, {Lengths: lengths, Window: 1000, Budget: 2000, Padded: true}} {
 		p := mustNew(t, Config{Samples: 5000, Batch: 16, Shards: 2, Shuffle: true, Partition: ByStep, Groups: &g})
 		ids := p.AppendBatch(make([]int64, 0, 256), 3, 1, 1)
-		require.Zero(t, testing.AllocsPerRun(100, func() {
+		alloctest.None(t, 100, func() {
 			ids = p.AppendBatch(ids[:0], 3, 0, 1)
 			ids = p.AppendEpochs(ids[:0], 3, 1, 1)
 			if p.Valid(3, 1, 0) == 0 {
 				t.Fatal("no sample")
 			}
-		}))
+		})
 	}
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/planktonml/plankton/internal/alloctest"
 )
 
 func TestResumeSameWorld(t *testing.T) {
@@ -188,7 +190,7 @@ func TestResumeCostsTheSameAnywhere(t *testing.T) {
 	p := mustNew(t, Config{Samples: 1e9, Batch: 256, Shards: 3, Shuffle: true})
 	for _, step := range []int64{0, 1_000_000} {
 		pos := p.Position(0, step)
-		allocs := testing.AllocsPerRun(10, func() {
+		allocs := alloctest.PerRound(10, func() {
 			q, err := p.Resume(pos)
 			if err != nil || q.Valid(0, step, 2) != 256 {
 				t.Fatal("cannot resume")
@@ -213,12 +215,12 @@ func TestNoAllocations(t *testing.T) {
 		p := mustNew(t, cfg)
 		ids := make([]int64, 0, 256)
 		p.Len(2)
-		require.Zero(t, testing.AllocsPerRun(100, func() {
+		alloctest.None(t, 100, func() {
 			ids = p.AppendBatch(ids[:0], 2, 77, 3)
 			if _, ok := p.Sample(2, 77, 3, 5); !ok {
 				t.Fatal("no sample")
 			}
-		}), "%+v", cfg)
+		}, cfg)
 		require.Len(t, ids, 256)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/planktonml/plankton/internal/alloctest"
 )
 
 // samplers draws a sampler of each kind, and what of a config it needs. All laws of the
@@ -325,13 +327,13 @@ func TestSamplersDoNotAllocate(t *testing.T) {
 	} {
 		p := mustNew(t, Config{Samples: n, Batch: 4, Shards: 2, Shuffle: true, Partition: ByStep, Sampler: s})
 		ids := p.AppendBatch(make([]int64, 0, 256), 3, 0, 1)
-		require.Zero(t, testing.AllocsPerRun(100, func() {
+		alloctest.None(t, 100, func() {
 			ids = p.AppendBatch(ids[:0], 3, 0, 1)
 			ids = p.AppendEpochs(ids[:0], 3, 0, 1)
 			if _, ok := p.Sample(3, 0, 1, 2); !ok {
 				t.Fatal("no sample")
 			}
-		}), "%T", s)
+		}, s)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
+	"github.com/planktonml/plankton/internal/alloctest"
 	"github.com/planktonml/plankton/solvers"
 )
 
@@ -116,7 +117,7 @@ func TestStepsAllocateNothing(t *testing.T) {
 			require.NoError(t, err)
 			model := v.model()
 			v.gradients(1, 1)
-			require.Zero(t, testing.AllocsPerRun(10, func() { _ = s.Step(model) }), "%s %v", k.name, of)
+			alloctest.None(t, 10, func() { _ = s.Step(model) }, k.name, of)
 		}
 	}
 	node := gorgonia.NewMatrix(gorgonia.NewGraph(), tensor.Float32, gorgonia.WithShape(4, 3), gorgonia.WithName("w"))
@@ -124,5 +125,5 @@ func TestStepsAllocateNothing(t *testing.T) {
 	require.NoError(t, err)
 	w, g := layouts["a window"](make([]float32, 12)), layouts["transposed"](make([]float32, 12))
 	model := []gorgonia.ValueGrad{&holder{name: "w", w: w, g: g}}
-	require.Zero(t, testing.AllocsPerRun(10, func() { _ = s.Step(model) }))
+	alloctest.None(t, 10, func() { _ = s.Step(model) })
 }

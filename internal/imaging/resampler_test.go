@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/planktonml/plankton/internal/alloctest"
 	"github.com/planktonml/plankton/pipeline/datum"
 )
 
@@ -308,7 +309,7 @@ func TestResamplerDoesNotAllocateOnceWarm(t *testing.T) {
 	dst := make([]byte, 3*32*32*4)
 	cmn := CMNSpec{Y: 5, X: 6, H: 32, W: 32, Scale: 1, DstCHW: true, DstC: 3}
 	width := 0
-	require.Zero(t, testing.AllocsPerRun(20, func() {
+	alloctest.None(t, 20, func() {
 		width = (width + 1) % 8
 		p := Plan{
 			Y: Axis{Out: 32, Hi: float64(80 - width), End: 80 - width, Antialias: true},
@@ -318,7 +319,7 @@ func TestResamplerDoesNotAllocateOnceWarm(t *testing.T) {
 			r.Resize(dst[:3*32*32], datum.Uint8, src, p) != nil || n.Apply(dst, datum.Float32, src, &cmn) != nil {
 			panic("refused")
 		}
-	}))
+	})
 }
 
 func TestResizeRefuses(t *testing.T) {

@@ -14,6 +14,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/planktonml/plankton/internal/alloctest"
 )
 
 // samplings are those that the standard library reads too.
@@ -459,7 +461,7 @@ func TestNoAllocationWhenWarm(t *testing.T) {
 			}
 		}
 		decode()
-		assert.Zero(t, testing.AllocsPerRun(20, decode), "%+v", spec)
+		alloctest.None(t, 20, decode, spec)
 	}
 }
 

@@ -16,6 +16,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/planktonml/plankton/internal/alloctest"
 )
 
 // Every kind of file is what image/png makes of it, bit for bit, whatever its size,
@@ -160,7 +162,7 @@ func TestWarmDecoderAllocatesNothing(t *testing.T) {
 		}
 	}
 	round()
-	require.Zero(t, testing.AllocsPerRun(10, round))
+	alloctest.None(t, 10, round)
 }
 
 func FuzzDecode(f *testing.F) {

@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/planktonml/plankton/internal/alloctest"
 )
 
 func TestName(t *testing.T) {
@@ -62,5 +64,5 @@ func TestEverythingPrints(t *testing.T) {
 
 func TestWhatPrintsIsNotCopied(t *testing.T) {
 	name := strings.Repeat("cat/犬.jpg", 100)
-	require.Zero(t, testing.AllocsPerRun(10, func() { Name(name); Line(name) }))
+	alloctest.None(t, 10, func() { Name(name); Line(name) })
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/planktonml/plankton/internal/alloctest"
 )
 
 // A sample in time allocates nothing, with a limit as without.
@@ -15,10 +17,10 @@ func TestSampleTimeoutDoesNotAllocate(t *testing.T) {
 	run, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	l.begin(run)
-	require.Zero(t, testing.AllocsPerRun(100, func() {
+	alloctest.None(t, 100, func() {
 		require.NoError(t, l.end())
 		l.begin(run)
 		l.pause()
 		l.resume()
-	}))
+	})
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/planktonml/plankton/internal/alloctest"
 	"github.com/planktonml/plankton/internal/feedtest"
 	"github.com/planktonml/plankton/memstats"
 	"github.com/planktonml/plankton/pipeline"
@@ -135,5 +136,5 @@ func allocatesNothing(t *testing.T, n int64, o pipeline.Options, define func(g *
 	for range 20 {
 		step()
 	}
-	require.Zero(t, testing.AllocsPerRun(50, step), "allocations per batch of %d", o.BatchSize)
+	alloctest.None(t, 50, step, "batches of", o.BatchSize)
 }

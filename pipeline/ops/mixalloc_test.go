@@ -3,8 +3,7 @@ package ops
 import (
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
+	"github.com/planktonml/plankton/internal/alloctest"
 	"github.com/planktonml/plankton/pipeline/batchop"
 	"github.com/planktonml/plankton/pipeline/datum"
 )
@@ -23,12 +22,12 @@ func TestWarmMixesAllocateNothing(t *testing.T) {
 		}
 		k := mix{alpha: 1, probability: 1, picture: spec, cut: cut, h: 4, w: 6, pixel: 3, planes: 1}
 		ids, step := make([]int64, n), int64(0)
-		require.Zero(t, testing.AllocsPerRun(100, func() {
+		alloctest.None(t, 100, func() {
 			step++
 			k.Place(batchop.Place{Step: step, IDs: ids})
 			if err := k.Run(nil, in, out); err != nil {
 				t.Fatal(err)
 			}
-		}))
+		})
 	}
 }

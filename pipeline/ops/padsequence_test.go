@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/planktonml/plankton/internal/alloctest"
 	"github.com/planktonml/plankton/internal/feedtest"
 	"github.com/planktonml/plankton/iterator"
 	"github.com/planktonml/plankton/memstats"
@@ -184,5 +185,5 @@ func TestWarmPaddedBatchAllocatesNothing(t *testing.T) {
 	for range 20 {
 		step()
 	}
-	require.Zero(t, testing.AllocsPerRun(50, step))
+	alloctest.None(t, 50, step)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/planktonml/plankton/internal/alloctest"
 	"github.com/planktonml/plankton/pipeline/datum"
 )
 
@@ -57,13 +58,13 @@ func TestPrefetchOfNoFile(t *testing.T) {
 func TestPrefetchAllocatesNothing(t *testing.T) {
 	s, err := newFileSource(&FileOptions{Root: tree(t, map[string]string{"a.jpg": strings.Repeat("x", 100_000)})})
 	require.NoError(t, err)
-	require.Zero(t, testing.AllocsPerRun(100, func() { s.Prefetch(context.Background(), 0) }))
+	alloctest.None(t, 100, func() { s.Prefetch(context.Background(), 0) })
 	path := s.Describe(0)
 	f, err := os.Open(path)
 	require.NoError(t, err)
 	defer f.Close()
-	require.Zero(t, testing.AllocsPerRun(20, func() {
+	alloctest.None(t, 20, func() {
 		_ = unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED)
 		s.Prefetch(context.Background(), 0)
-	}))
+	})
 }

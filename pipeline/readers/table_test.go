@@ -234,9 +234,7 @@ func TestTextTablesInAPipeline(t *testing.T) {
 	require.Len(t, p.Readers(), 2)
 	csvSource, lineSource := p.Readers()[0].Source, p.Readers()[1].Source
 	requireNoAllocations(t, csvSource)
-	if !raceBuild {
-		requireNoAllocations(t, lineSource)
-	}
+	requireNoAllocations(t, lineSource)
 	require.Equal(t, datum.Entry{Name: "a.csv[4]", Label: 1}, datum.EntryOf(csvSource, 4))
 
 	// A file that was changed since is found out, where its lines moved.

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/planktonml/plankton/internal/alloctest"
 	"github.com/planktonml/plankton/pipeline/datum"
 )
 
@@ -35,10 +36,10 @@ func TestSequencesAreFetchedAhead(t *testing.T) {
 		t.Skip("the file system does not tell what it has cached")
 	}
 	require.False(t, s.Prefetch(t.Context(), last), "it was just read")
-	require.Zero(t, testing.AllocsPerRun(20, func() {
+	alloctest.None(t, 20, func() {
 		_ = unix.Fadvise(int(f), 0, 0, unix.FADV_DONTNEED)
 		s.Prefetch(t.Context(), last)
-	}))
+	})
 }
 
 // Files of a data set that nobody uses any more are unmapped.

@@ -1,5 +1,0 @@
-//go:build !race
-
-package readers
-
-const raceBuild = false
