@@ -209,7 +209,7 @@ func (m *Machine) Drop(worker int) {
 // Remake says that a sample of a batch in flight, which nobody has begun, will not be begun by
 // those who were to. It is made by somebody else, in front of all that is younger.
 func (m *Machine) Remake(sample int64) {
-	m.makeAgain(sample)
+	m.again[sample] = true
 	m.changed = true
 }
 

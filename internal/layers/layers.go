@@ -1,3 +1,3 @@
-// Package layers holds the test that compares what each package of this module
-// imports with the table in docs/design.md.
+// Package layers holds the tests that read this module's own code, first of all the one that
+// compares what each package imports with the table in docs/design.md.
 package layers

@@ -252,10 +252,11 @@ func (a *arbiter) drop(w *worker, f *Flight, row int) {
 	a.act()
 }
 
-// giveBack implements keeper: samples that wait behind this one make room for it.
+// giveBack implements keeper: samples that wait behind this one make room for it. One
+// of the executor's workers makes it.
 func (a *arbiter) giveBack(f *Flight, row int, t executor.Taken, _ bool) {
 	a.tell(func(m *budget.Machine) { m.Remake(a.sample(f.seq, row)) })
-	a.r.rows.Done(t)
+	a.r.rows.GiveBack(t, true)
 }
 
 // void implements keeper: the memory of the row may be wanted by others.

@@ -159,25 +159,9 @@ func TestDeviceDecodeResizeErrors(t *testing.T) {
 	declareAsDecoded(t, drv, [][]byte{good}, func(int) int { return 0 })
 	run := func(bad []byte, o ops.DeviceDecodeResizeOptions) (valid []int, err error) {
 		o.Decoder, o.Resize = dec, ops.ResizeOptions{Height: 8, Width: 8}
-		p, err := pipeline.New(pipeline.Options{BatchSize: 3, Device: d, OnError: pipeline.Skip}, func(g *pipeline.Graph) {
-			v := readers.Slices(g, readers.SlicesOptions{}, readers.Ragged([][]byte{good, bad, good}))[0]
-			g.Output("x", ops.DeviceDecodeResize(g, v, o))
+		return validOnDevice(t, d, [][]byte{good, bad, good}, func(g *pipeline.Graph, files pipeline.Value) pipeline.Value {
+			return ops.DeviceDecodeResize(g, files, o)
 		})
-		require.NoError(t, err)
-		l, err := iterator.New(iterator.Options{}, p)
-		require.NoError(t, err)
-		defer func() { require.NoError(t, l.Close()) }()
-		for b, err := range l.Epoch(t.Context()) {
-			if err != nil {
-				return valid, err
-			}
-			for row, ok := range b.Mask() {
-				if ok {
-					valid = append(valid, row)
-				}
-			}
-		}
-		return valid, nil
 	}
 	for name, bad := range map[string][]byte{"no picture": []byte("no picture"), "cut short": good[:len(good)-2], "damaged": emptyScan(good)} {
 		valid, err := run(bad, ops.DeviceDecodeResizeOptions{Check: true})

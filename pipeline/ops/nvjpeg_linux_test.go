@@ -118,6 +118,30 @@ func TestDeviceDecode(t *testing.T) {
 	}
 }
 
+// validOnDevice runs an epoch of one batch of files that a device decodes, where samples that
+// cannot be decoded are skipped, and returns the rows that are valid.
+func validOnDevice(t *testing.T, d *cuda.Device, files [][]byte, decode func(*pipeline.Graph, pipeline.Value) pipeline.Value) (valid []int, err error) {
+	t.Helper()
+	p, err := pipeline.New(pipeline.Options{BatchSize: len(files), Device: d, OnError: pipeline.Skip}, func(g *pipeline.Graph) {
+		g.Output("x", decode(g, readers.Slices(g, readers.SlicesOptions{}, readers.Ragged(files))[0]))
+	})
+	require.NoError(t, err)
+	l, err := iterator.New(iterator.Options{}, p)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, l.Close()) }()
+	for b, err := range l.Epoch(t.Context()) {
+		if err != nil {
+			return valid, err
+		}
+		for row, ok := range b.Mask() {
+			if ok {
+				valid = append(valid, row)
+			}
+		}
+	}
+	return valid, nil
+}
+
 // TestDeviceDecodeErrors tells what is an error of a sample from what ends the epoch.
 func TestDeviceDecodeErrors(t *testing.T) {
 	const side = 32
@@ -125,25 +149,9 @@ func TestDeviceDecodeErrors(t *testing.T) {
 	good := encodeJPEG(t, smooth(side, side))
 	drv.Declare(t, fakedriver.JPEG{File: good, H: side, W: side, Components: 3, RGB: make([]byte, side*side*3)})
 	run := func(bad []byte) (valid []int, err error) {
-		p, err := pipeline.New(pipeline.Options{BatchSize: 3, Device: d, OnError: pipeline.Skip}, func(g *pipeline.Graph) {
-			v := readers.Slices(g, readers.SlicesOptions{}, readers.Ragged([][]byte{good, bad, good}))[0]
-			g.Output("x", ops.DeviceDecodeImage(g, v, ops.DeviceDecodeOptions{Height: side, Width: side, Decoder: dec}))
+		return validOnDevice(t, d, [][]byte{good, bad, good}, func(g *pipeline.Graph, files pipeline.Value) pipeline.Value {
+			return ops.DeviceDecodeImage(g, files, ops.DeviceDecodeOptions{Height: side, Width: side, Decoder: dec})
 		})
-		require.NoError(t, err)
-		l, err := iterator.New(iterator.Options{}, p)
-		require.NoError(t, err)
-		defer func() { require.NoError(t, l.Close()) }()
-		for b, err := range l.Epoch(t.Context()) {
-			if err != nil {
-				return valid, err
-			}
-			for row, ok := range b.Mask() {
-				if ok {
-					valid = append(valid, row)
-				}
-			}
-		}
-		return valid, nil
 	}
 	for name, bad := range map[string][]byte{
 		"no picture":   []byte("no picture"),

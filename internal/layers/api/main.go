@@ -18,6 +18,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/planktonml/plankton/internal/layers"
 )
 
 // stored is the listing, below the root of the module.
@@ -100,7 +102,7 @@ func list(lines []string, path, dir string, files []string) ([]string, error) {
 func declared(d ast.Decl) (lines []string) {
 	switch d := d.(type) {
 	case *ast.FuncDecl:
-		if of := receiver(d); d.Name.IsExported() && (d.Recv == nil || ast.IsExported(of)) {
+		if of := layers.Receiver(d); d.Name.IsExported() && (d.Recv == nil || ast.IsExported(of)) {
 			lines = append(lines, text(&ast.FuncDecl{Recv: unnamed(d.Recv), Name: d.Name, Type: d.Type}))
 		}
 	case *ast.GenDecl:
@@ -120,28 +122,6 @@ func declared(d ast.Decl) (lines []string) {
 		}
 	}
 	return lines
-}
-
-// receiver returns the name of the type that a method belongs to.
-func receiver(d *ast.FuncDecl) string {
-	if d.Recv == nil {
-		return ""
-	}
-	of := d.Recv.List[0].Type
-	for {
-		switch t := of.(type) {
-		case *ast.StarExpr:
-			of = t.X
-		case *ast.IndexExpr:
-			of = t.X
-		case *ast.IndexListExpr:
-			of = t.X
-		case *ast.Ident:
-			return t.Name
-		default:
-			return ""
-		}
-	}
 }
 
 // unnamed is a receiver without its name, which says nothing to callers.

@@ -19,6 +19,8 @@ import (
 	"path/filepath"
 	"strings"
 	"text/tabwriter"
+
+	"github.com/planktonml/plankton/internal/layers"
 )
 
 // room is the size of one package.
@@ -86,7 +88,7 @@ func measure(dir string, files []string) (room, error) {
 func (r *room) count(d ast.Decl) {
 	switch d := d.(type) {
 	case *ast.FuncDecl:
-		if d.Name.IsExported() && (d.Recv == nil || ast.IsExported(receiver(d))) {
+		if d.Name.IsExported() && (d.Recv == nil || ast.IsExported(layers.Receiver(d))) {
 			r.names++
 		}
 	case *ast.GenDecl:
@@ -127,23 +129,4 @@ func exported(names []*ast.Ident) (n int) {
 		}
 	}
 	return n
-}
-
-// receiver returns the name of a method's type.
-func receiver(d *ast.FuncDecl) string {
-	t := d.Recv.List[0].Type
-	for {
-		switch x := t.(type) {
-		case *ast.StarExpr:
-			t = x.X
-		case *ast.IndexExpr:
-			t = x.X
-		case *ast.IndexListExpr:
-			t = x.X
-		case *ast.Ident:
-			return x.Name
-		default:
-			return ""
-		}
-	}
 }
