@@ -109,6 +109,9 @@ func TestPositionsAndPairs(t *testing.T) {
 	for _, c := range []struct{ n, bins int }{{6, 6}, {33, 33}, {50, 10}, {300, 20}} {
 		n, bin := c.n, func(v int64) int { return int(v) * c.bins / c.n }
 		epochs := int64(300_000 / n)
+		if testing.Short() {
+			epochs /= 4
+		}
 		positions, successors := make([]int, c.bins*c.bins), make([]int, n-1)
 		next := 0
 		epochOrders(int64(n), epochs, func(_ int64, order []int64) {

@@ -21,6 +21,9 @@ import (
 
 func TestSamplePlanesAgainstStandardLibrary(t *testing.T) {
 	names, files := datatest.Photographs(t)
+	if testing.Short() {
+		files = files[:40]
+	}
 	var d Decoder
 	var p Planes
 	for i, data := range files {

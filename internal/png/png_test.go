@@ -45,8 +45,12 @@ func TestEqualsImagePNG(t *testing.T) {
 
 // Pictures of real content use all of the compression's codes.
 func TestEqualsImagePNGOnPhotographs(t *testing.T) {
+	n := 12
+	if testing.Short() {
+		n = 3
+	}
 	var d Decoder
-	for _, f := range photographs(t, 12, asRGB) {
+	for _, f := range photographs(t, n, asRGB) {
 		require.NotNil(t, compare(t, &d, f))
 	}
 }
