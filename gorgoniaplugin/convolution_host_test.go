@@ -25,7 +25,7 @@ func TestConvolutionalTrainingFollowsPlainGo(t *testing.T) {
 		t.Cleanup(func() { require.NoError(t, vm.Close()) })
 		return vm
 	}
-	for name, conv := range map[string]convolve{"gorgonia": gorgonia.Conv2d, "nnops": nnops.Conv2d} {
+	for name, conv := range map[string]convolve{"gorgonia": {op: gorgonia.Conv2d}, "nnops": {op: nnops.Conv2d}} {
 		l := newLoader(t, pipeline.Options{BatchSize: 4}, drop, pictureBatches)
 		got := newNet(t, l, conv, machine).train(t, steps)
 		require.Less(t, apart(got, want), 1e-3, name)

@@ -2,6 +2,7 @@ package gorgoniaplugin_test
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -28,7 +29,10 @@ const (
 )
 
 // convolve is an operator that slides filters over pictures.
-type convolve func(x, filter *gorgonia.Node, kernel tensor.Shape, pad, stride, dilation []int) (*gorgonia.Node, error)
+type convolve struct {
+	op     func(x, filter *gorgonia.Node, kernel tensor.Shape, pad, stride, dilation []int) (*gorgonia.Node, error)
+	turned bool // it multiplies the first number of a window with the last one of a filter
+}
 
 // pictureSet are pictures with a bright stripe, whose place is the label, and some noise.
 func pictureSet() (x []float32, label []int32) {
@@ -131,6 +135,11 @@ type net struct {
 func newNet(t *testing.T, l *iterator.Loader, conv convolve, machine func(*gorgonia.ExprGraph) gorgonia.VM) *net {
 	t.Helper()
 	n := &net{parameters: firstParameters()}
+	if conv.turned {
+		for at := range filters {
+			slices.Reverse(n.filter[at*window*window:][:window*window])
+		}
+	}
 	g := gorgonia.NewGraph()
 	var err error
 	n.feed, err = gorgoniaplugin.New(g, l)
@@ -140,7 +149,7 @@ func newNet(t *testing.T, l *iterator.Loader, conv convolve, machine func(*gorgo
 		gorgonia.WithValue(tensor.New(tensor.WithShape(filters, 1, window, window), tensor.WithBacking(n.filter))))
 	dense := gorgonia.NewMatrix(g, tensor.Float32, gorgonia.WithName("dense"), gorgonia.WithShape(mapped, classes),
 		gorgonia.WithValue(tensor.New(tensor.WithShape(mapped, classes), tensor.WithBacking(n.parameters.dense))))
-	h, err := conv(n.feed.Node("x"), filter, tensor.Shape{window, window}, []int{0, 0}, []int{1, 1}, []int{1, 1})
+	h, err := conv.op(n.feed.Node("x"), filter, tensor.Shape{window, window}, []int{0, 0}, []int{1, 1}, []int{1, 1})
 	require.NoError(t, err)
 	h = must(gorgonia.Tanh(must(gorgonia.Reshape(h, tensor.Shape{4, mapped}))))
 	loss := must(gorgonia.Sum(must(gorgonia.Square(must(gorgonia.Sub(must(gorgonia.Mul(h, dense)), n.feed.Node("y")))))))
