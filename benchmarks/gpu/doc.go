@@ -17,7 +17,7 @@
 // The build adds Gorgonia's lines where CGO_CFLAGS names CUDA's headers. On a GPU a line whose
 // goal is missed fails. RESULTS/summary.txt has the table and what is printed beside it;
 // kernels-*.txt have every kernel by name, *.log what everything printed, and there are
-// timelines for https://ui.perfetto.dev. The steps take four minutes each at the most, and
+// timelines for https://ui.perfetto.dev. The steps take 200 seconds each at the most, and
 // the results of one do not depend on the others.
 //
 // With PLANKTON_FAKE=1 everything runs on the fake driver: what is right or wrong is judged

@@ -7,7 +7,7 @@
 #                                    every line of a table, is what to read first
 # Where CGO_CFLAGS names CUDA's headers, as in .ci/cuda, there is a step with Gorgonia
 # itself. The steps are, most wanted first: questions, measurements, gorgonia, streams,
-# nvjpeg, operators, benchmarks. Each may take LIMIT seconds (default 230), so that all
+# nvjpeg, operators, cudnn, benchmarks. Each may take LIMIT seconds (default 200), so that all
 # are over in half an hour, and leaves its results whatever becomes of the others.
 # Libraries beside the driver, cuBLAS, cuDNN 8 and nvJPEG, are looked for everywhere. The
 # exit status is 1 where a step or a line of the table failed.
@@ -94,18 +94,19 @@ run:?*)
 	mkdir -p "$2"
 	results=$(cd "$2" && pwd)
 	shift 2
-	wanted=$* limit=${LIMIT:-230} status=0 gorgonia=OnAGPU
+	wanted=$* limit=${LIMIT:-200} status=0 gorgonia=OnAGPU
 	rm -f "$results/summary.txt"
 	if [ -z "$wanted" ]; then rm -f "$results/lines.json" "$results"/*.outcome; fi # of a run before
 	prepare
-	if [ -n "${PLANKTON_FAKE:-}" ]; then gorgonia=.; fi # the other tests need the fake
+	if [ -n "${PLANKTON_FAKE:-}" ]; then gorgonia=; fi # the other tests need the fake
 	questions='^Test(EntryPoints|PTX|EventOrder|Contexts|Synchronize)$'
 	step questions benchmarks-gpu -test.v -test.run "$questions"
 	step measurements benchmarks-gpu -test.v -test.run . -test.skip "$questions"
-	step gorgonia gorgoniaplugin -test.v -test.run "$gorgonia"
+	step gorgonia gorgoniaplugin -test.v -test.run "$gorgonia" -test.skip ByDNN
 	step streams streams-cuda -test.v
 	step nvjpeg streams-cuda-nvjpeg -test.v
 	step operators pipeline-ops -test.v -test.run Device # the others are not about GPUs
+	step cudnn gorgoniaplugin -test.v -test.run "ByDNN.*$gorgonia"
 	step benchmarks benchmarks-gpu -test.run '^$' -test.bench . -test.benchtime "${BENCHTIME:-1s}"
 	cat "$results/summary.txt"
 	exit $status
