@@ -73,9 +73,12 @@
 //     hidden behind products and convolutions alone.
 //   - The options WithNaNWatch and WithInfWatch of a machine see nothing on the GPU: Gorgonia
 //     passes their kernels a number where they take an address, so there are none.
+//   - Convolve with gorgonia.Conv2d: the host lays windows out, the GPU multiplies. The
+//     convolutions of Gorgonia's package ops/nn, which cuDNN computes, train wrongly in
+//     Gorgonia v0.9.18; docs/gpu.md says why.
 //
-// None of this has run on a GPU yet. The tests run Gorgonia's products of matrices and its
-// operators for single elements on a fake driver and a fake cuBLAS; cuDNN they do not run.
+// None of this has run on a GPU yet. The tests run Gorgonia's products of matrices, its
+// operators for single elements and its convolutions on a fake driver, cuBLAS and cuDNN.
 //
 // # Rows that are not valid
 //

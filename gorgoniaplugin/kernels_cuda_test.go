@@ -400,14 +400,15 @@ func trainAndResume(t *testing.T, steps int) {
 	require.Less(t, costs[steps-1], costs[(steps-1)%10], "it learns, of the same batch")
 	require.NoError(t, whole.feed.Close())
 
-	host := firstWeights()
+	host, want := firstWeights(), []float64(nil)
 	x, _ := dataset(40, 1)
-	for step, cost := range costs {
-		rows := x[step%10*4*features:][:4*features]
-		want, dw, db := trainingStep(rows, host.w, host.b)
-		require.InEpsilon(t, want, cost, 1e-3, "step %d", step)
+	for step := range costs {
+		cost, dw, db := trainingStep(x[step%10*4*features:][:4*features], host.w, host.b)
+		want = append(want, cost)
 		host.descend(dw, db)
 	}
+	far := apart(costs, want)
+	on.Judge(t, "train-layer", far <= 1e-3, "%d steps, losses at most %.1e apart", steps, far)
 
 	l := gpuLoader(t, 2, uploaded(40, 1))
 	part := newNetwork(t, l, firstWeights())
@@ -419,9 +420,9 @@ func trainAndResume(t *testing.T, steps int) {
 	l = gpuLoader(t, 2, uploaded(40, 1))
 	require.NoError(t, l.Restore(state))
 	rest := newNetwork(t, l, part.weights)
-	require.Equal(t, costs[first:], rest.train(t, steps-first), "the same costs, bit for bit")
+	again := rest.train(t, steps-first)
+	on.Judge(t, "resume-training", slices.Equal(costs[first:], again), "broken off behind step %d of %d, in an epoch", first, steps)
 	require.NoError(t, rest.feed.Close())
-	fmt.Printf("verdict: %d training steps follow the host's and resume on another machine\n", steps)
 }
 
 func TestTrainingFollowsTheHostAndResumes(t *testing.T) {

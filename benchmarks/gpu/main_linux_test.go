@@ -1,7 +1,7 @@
 package gpu
 
 import (
-	"fmt"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/planktonml/plankton/benchmarks/gpu/verdict"
 	"github.com/planktonml/plankton/streams/cuda"
 	"github.com/planktonml/plankton/streams/cuda/cudatest"
 	"github.com/planktonml/plankton/streams/cuda/fakedriver"
@@ -21,10 +22,15 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // fake says that figures mean nothing.
 var fake = os.Getenv("PLANKTON_FAKE") != ""
 
-// library returns the driver library to open.
+// on says what the tests run on.
+var on = verdict.Machine{Fake: fake}
+
+// library returns the driver library to open. The fake driver has two GPUs.
 func library(t testing.TB) string {
 	if fake {
-		return fakedriver.Open(t).Library
+		drv := fakedriver.Open(t)
+		drv.Set(fakedriver.Devices, 2)
+		return drv.Library
 	}
 	return "libcuda.so.1"
 }
@@ -32,6 +38,17 @@ func library(t testing.TB) string {
 // open opens the GPU, or the fake driver if PLANKTON_FAKE says so.
 func open(t testing.TB, kind cuda.ContextKind) *cuda.Device {
 	d := cudatest.OpenGPU(t, cuda.Options{Library: library(t), Context: kind})
+	t.Cleanup(func() { require.NoError(t, d.Close()) })
+	return d
+}
+
+// second opens another GPU, nil where there is none.
+func second(t testing.TB) *cuda.Device {
+	d, err := cuda.OpenWith(1, cuda.Options{Library: library(t)})
+	if errors.Is(err, cuda.ErrNoDevice) {
+		return nil
+	}
+	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, d.Close()) })
 	return d
 }
@@ -44,22 +61,9 @@ func size(n, little int) int {
 	return n
 }
 
-// verdict says whether a target is met, and fails a test on a GPU where it is not.
-func verdict(t *testing.T, what string, met bool, figures string) {
-	word := "met"
-	switch {
-	case fake:
-		word = "fake driver: not a figure"
-	case !met:
-		word = "missed"
-		t.Fail()
-	}
-	fmt.Printf("verdict: %s: %s: %s\n", what, word, figures)
-}
-
-// atLeast is verdict for a share with a target.
-func atLeast(t *testing.T, what string, share, target float64) {
-	verdict(t, what, share >= target, fmt.Sprintf("%.1f %%, target %.0f %%", 100*share, 100*target))
+// atLeast judges a share with a goal.
+func atLeast(t *testing.T, line string, share, goal float64, figures string) {
+	on.Judge(t, line, share >= goal, "%.1f %%: %s", 100*share, figures)
 }
 
 // results returns the path of a file among the results.

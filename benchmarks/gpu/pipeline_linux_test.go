@@ -114,13 +114,13 @@ func TestUpload(t *testing.T) {
 	plain := took(t, d, func(q *cuda.Queue) error { return q.Copy(dst, src) })
 	w := follow(t, d, "timeline-upload.json", streams.PerBackend, size(300, 8), func(*iterator.Batch) {})
 	uploads := median(w.took)
-	fmt.Printf("upload of %d bytes: %.1f GB/s in a pipeline, %.1f GB/s of a plain copy; the pipeline makes %.0f batches/s, %.1f GB/s\n",
-		n, rate(n, uploads), rate(n, plain), float64(len(w.steps))/w.wall.Seconds(), rate(n*len(w.steps), w.wall))
-	atLeast(t, "uploads against a plain page-locked copy", float64(plain)/float64(uploads), 0.95)
+	atLeast(t, "pinned", float64(plain)/float64(uploads), 0.95, fmt.Sprintf("%.1f GB/s for %d bytes, a plain copy %.1f GB/s; the pipeline makes %.0f batches/s, %.1f GB/s",
+		rate(n, uploads), n, rate(n, plain), float64(len(w.steps))/w.wall.Seconds(), rate(n*len(w.steps), w.wall)))
 }
 
 // TestOverlap tells how much of the time of uploads passes while kernels or the
-// consumer's step keep the GPU busy, for every policy of streams.
+// consumer's step keep the GPU busy, for every policy of streams. DALI's is
+// judged.
 func TestOverlap(t *testing.T) {
 	d := open(t, cuda.Primary)
 	batch := size(64, 1)
@@ -135,8 +135,12 @@ func TestOverlap(t *testing.T) {
 		})
 		require.NoError(t, step.Close())
 		uploads, computing := union(w.uploads), union(slices.Concat(w.kernels, w.steps))
-		fmt.Printf("overlap, streams %v: uploads take %v of %v; of that %.0f %% passes while the GPU computes, %.0f %% while kernels of the pipeline do\n",
-			policy, length(uploads), w.wall, 100*share(uploads, computing), 100*share(uploads, union(w.kernels)))
+		hidden := share(uploads, computing)
+		figures := fmt.Sprintf("uploads take %v of %v; %.0f %% passes while kernels of the pipeline run", length(uploads), w.wall, 100*share(uploads, union(w.kernels)))
+		fmt.Printf("overlap, streams %v: %.0f %% of the uploads' time passes while the GPU computes: %s\n", policy, 100*hidden, figures)
+		if policy == streams.PerBackend {
+			atLeast(t, "overlap", hidden, 0.8, figures)
+		}
 	}
 }
 

@@ -10,8 +10,8 @@
 //
 // Beside the driver it has an nvJPEG that decodes what tests declare, and a cuBLAS that
 // multiplies matrices. Programs that are linked to libcuda, as those with Gorgonia's
-// build tag cuda are, can be linked to the fake: libs/build makes it, with a cuDNN of
-// handles alone. Open then returns the one in the program.
+// build tag cuda are, can be linked to the fake: libs/build makes it, with a cuDNN that
+// convolves. Open then returns the one in the program.
 //
 // It needs Linux and a C compiler, $CC or cc.
 package fakedriver
