@@ -33,17 +33,23 @@ func (r *bitReader) receive(size uint) int32 {
 // decodeBlockGeneric reads the coefficients of a block into b, which is zero before.
 // If dst is not nil it writes the 8×8 samples there and clears b.
 func decodeBlockGeneric(r *bitReader, c *scanComponent, b *scratchBlock, dst []uint8) {
+	if readBlock(r, c, b, dst) {
+		idctGeneric(dst, c.stride, (*block)(b[:blockSize]), c.quant)
+	}
+}
+
+// readBlock reads the coefficients of a block into b and reports whether they are still to
+// be transformed to dst: without AC coefficients they are done.
+func readBlock(r *bitReader, c *scanComponent, b *scratchBlock, dst []uint8) bool {
 	c.pred += r.decodeDC(c.dc)
 	b[0] = int16(c.pred)
 	anyAC := decodeAC(r, c.ac, b)
-	switch {
-	case dst == nil:
-	case anyAC:
-		idctGeneric(dst, c.stride, (*block)(b[:blockSize]), c.quant)
-	default:
-		idctFlat(dst, c.stride, 8, b[0]*c.quant[0])
-		b[0] = 0
+	if anyAC || dst == nil {
+		return dst != nil
 	}
+	idctFlat(dst, c.stride, 8, b[0]*c.quant[0])
+	b[0] = 0
+	return false
 }
 
 // decodeAC reads the AC coefficients of a block and reports whether there are any.

@@ -1,0 +1,39 @@
+//go:build !noasm
+
+package jpeg
+
+// useNEON is what tests turn off: every arm64 processor has NEON.
+var useNEON = true
+
+// idctNEON is idctGeneric.
+//
+//go:noescape
+func idctNEON(dst *uint8, stride int, b *block, q *quantTable)
+
+// decodeBlock is decodeBlockGeneric.
+func decodeBlock(r *bitReader, c *scanComponent, b *scratchBlock, dst []uint8) {
+	if readBlock(r, c, b, dst) {
+		idct8x8(dst, c.stride, (*block)(b[:blockSize]), c.quant)
+	}
+}
+
+func skipMCU(r *bitReader, comps []*scanComponent) { skipMCUGeneric(r, comps) }
+
+func idct8x8(dst []uint8, stride int, b *block, q *quantTable) {
+	if !useNEON {
+		idctGeneric(dst, stride, b, q)
+		return
+	}
+	_ = dst[7*stride+7]
+	idctNEON(&dst[0], stride, b, q)
+}
+
+func idct4x4(dst []uint8, stride int, b *block, q *quantTable) { idct4x4Generic(dst, stride, b, q) }
+
+func idct2x2(dst []uint8, stride int, b *block, q *quantTable) { idct2x2Generic(dst, stride, b, q) }
+
+func upsampleH2(dst, src []uint8) { upsampleH2Generic(dst, src) }
+
+func upsampleH2V2(dst, near, far []uint8) { upsampleH2V2Generic(dst, near, far) }
+
+func yccToRGB(dst, y, cb, cr []uint8) { yccToRGBGeneric(dst, y, cb, cr) }

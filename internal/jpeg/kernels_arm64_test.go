@@ -1,0 +1,11 @@
+//go:build !noasm
+
+package jpeg
+
+func init() {
+	withTwins = func(f func()) {
+		defer func(was bool) { useNEON = was }(useNEON)
+		useNEON = false
+		f()
+	}
+}
