@@ -13,10 +13,13 @@
 #define SADDW2(m, n, d) WORD $(0x4E601000 | (m)<<16 | (n)<<5 | (d))
 #define SSUBW(m, n, d) WORD $(0x0E603000 | (m)<<16 | (n)<<5 | (d))
 #define SSUBW2(m, n, d) WORD $(0x4E603000 | (m)<<16 | (n)<<5 | (d))
+#define USUBL(m, n, d) WORD $(0x2E202000 | (m)<<16 | (n)<<5 | (d))
+#define USUBL2(m, n, d) WORD $(0x6E202000 | (m)<<16 | (n)<<5 | (d))
 
 // Products with one element of the first 16 registers, which are counted through: element i
-// of register m is 8·m + i.
+// of register m is 8·m + i. That of SQRDMULH is rounded after 15 bits of fraction.
 #define ELEMENT(e) (((e)&4)<<9 | ((e)&2)<<20 | ((e)&1)<<20 | ((e)>>3)<<16)
+#define SQRDMULH(e, n, d) WORD $(0x4F40D000 | ELEMENT(e) | (n)<<5 | (d))
 #define SMULL(e, n, d) WORD $(0x0F40A000 | ELEMENT(e) | (n)<<5 | (d))
 #define SMULL2(e, n, d) WORD $(0x4F40A000 | ELEMENT(e) | (n)<<5 | (d))
 #define SMLAL(e, n, d) WORD $(0x0F402000 | ELEMENT(e) | (n)<<5 | (d))
@@ -33,3 +36,5 @@
 #define SQRSHRN2(shift, n, d) WORD $(0x4F009C00 | (32-(shift))<<16 | (n)<<5 | (d))
 #define SQSHRUN(shift, n, d) WORD $(0x2F008400 | (16-(shift))<<16 | (n)<<5 | (d))
 #define SQSHRUN2(shift, n, d) WORD $(0x6F008400 | (16-(shift))<<16 | (n)<<5 | (d))
+#define SQXTUN(n, d) WORD $(0x2E212800 | (n)<<5 | (d))
+#define SQXTUN2(n, d) WORD $(0x6E212800 | (n)<<5 | (d))
