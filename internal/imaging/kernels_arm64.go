@@ -7,6 +7,34 @@ import "slices"
 // useAssembly is what tests turn off: every arm64 processor has NEON.
 var useAssembly = true
 
+// horizontalNEON resamples a row of bytes, eight outputs per group. A group reads 16 bytes from base[0] on for its
+// first four outputs and from base[1] on for the others; for each tap, tab holds a shuffle that brings the samples
+// to the outputs, and eight weights.
+//
+//go:noescape
+func horizontalNEON(dst *float32, src *byte, base *int32, tab *uint32, groups, taps int)
+
+// horizontalWideNEON resamples a row of bytes to n outputs; taps is a multiple of 8. Eight partial sums, of every
+// eighth tap, are added at the end: halves, quarters, neighbours.
+//
+//go:noescape
+func horizontalWideNEON(dst *float32, src *byte, first *int32, w *float32, n, taps int)
+
+// verticalNEON writes the weighted sum of taps rows, pitch bytes apart; n is a positive multiple of 8.
+//
+//go:noescape
+func verticalNEON(dst, rows *float32, pitch int, w *float32, taps, n int)
+
+// verticalAffineNEON is verticalNEON and then value·scale + bias.
+//
+//go:noescape
+func verticalAffineNEON(dst, rows *float32, pitch int, w *float32, taps, n int, scale, bias float32)
+
+// verticalRoundNEON is verticalNEON, then rounds to the integers 0 … 255, then makes value·scale + bias.
+//
+//go:noescape
+func verticalRoundNEON(dst, rows *float32, pitch int, w *float32, taps, n int, scale, bias float32)
+
 // toRGBNEON converts rows of Y, Cb, Cr to R, G, B in place; n is a positive multiple of 8.
 //
 //go:noescape
@@ -18,13 +46,41 @@ func toRGBNEON(y, cb, cr *float32, n int)
 //go:noescape
 func toRGBAffineNEON(red, green, blue, y, cb, cr *float32, n int, norm *norms)
 
-func horizontal(dst []float32, src []byte, t *taps)        { horizontalGo(dst, src, t) }
-func vertical(dst, rows []float32, pitch int, w []float32) { verticalGo(dst, rows, pitch, w) }
-func verticalAffine(dst, rows []float32, pitch int, w []float32, scale, bias float32, _ bool) {
-	verticalAffineGo(dst, rows, pitch, w, scale, bias)
+func horizontal(dst []float32, src []byte, t *taps) {
+	n := len(t.first)
+	switch {
+	case useAssembly && t.lanes:
+		groups := len(t.shuffle.base) / 2
+		horizontalNEON(&dst[:groups*group][0], &src[:t.axis.End][0], &t.shuffle.base[0], &t.shuffle.tab[0], groups, t.n)
+	case useAssembly && t.wide:
+		horizontalWideNEON(&dst[:n][0], &src[:t.axis.End][0], &t.first[0], &t.weight[0], n, t.n)
+	default:
+		horizontalGo(dst, src, t)
+	}
 }
+
+func vertical(dst, rows []float32, pitch int, w []float32) {
+	n := whole(len(dst), 8)
+	if n > 0 {
+		verticalNEON(&dst[0], &rows[:(len(w)-1)*pitch+n][0], 4*pitch, &w[0], len(w), n)
+	}
+	verticalGo(dst[n:], rows[n:], pitch, w)
+}
+
+func verticalAffine(dst, rows []float32, pitch int, w []float32, scale, bias float32, _ bool) {
+	n := whole(len(dst), 8)
+	if n > 0 {
+		verticalAffineNEON(&dst[0], &rows[:(len(w)-1)*pitch+n][0], 4*pitch, &w[0], len(w), n, scale, bias)
+	}
+	verticalAffineGo(dst[n:], rows[n:], pitch, w, scale, bias)
+}
+
 func verticalRound(dst, rows []float32, pitch int, w []float32, scale, bias float32, _ bool) {
-	verticalRoundGo(dst, rows, pitch, w, scale, bias)
+	n := whole(len(dst), 8)
+	if n > 0 {
+		verticalRoundNEON(&dst[0], &rows[:(len(w)-1)*pitch+n][0], 4*pitch, &w[0], len(w), n, scale, bias)
+	}
+	verticalRoundGo(dst[n:], rows[n:], pitch, w, scale, bias)
 }
 
 func toRGB(y, cb, cr []float32) {

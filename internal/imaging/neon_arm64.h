@@ -11,3 +11,13 @@
 
 // FMULE multiplies with element i of register m.
 #define FMULE(m, i, n, d) WORD $(0x4F809000 | ((i)&2)<<10 | ((i)&1)<<21 | (m)<<16 | (n)<<5 | (d))
+
+// FADDP adds the lower two numbers of n.
+#define FADDP(n, d) WORD $(0x7E30D800 | (n)<<5 | (d))
+
+// Between numbers and integers.
+#define SCVTF(n, d) WORD $(0x4E21D800 | (n)<<5 | (d))
+#define FCVTZS(n, d) WORD $(0x4EA1B800 | (n)<<5 | (d))
+
+// LOADQ reads 16 bytes at the sum of two ordinary registers into d.
+#define LOADQ(m, n, d) WORD $(0x3CE06800 | (m)<<16 | (n)<<5 | (d))
