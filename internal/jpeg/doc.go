@@ -38,7 +38,7 @@
 // refuses it before anything is allocated.
 //
 // The inverse DCT, the chroma upsampling and the colour conversion have AVX2
-// versions that agree with their plain Go twins bit for bit; the inverse DCT to 8×8
-// samples and the colour conversion have NEON versions for arm64, too. The build tag noasm
-// leaves them out. Other processors run the twins.
+// versions that agree with their plain Go twins bit for bit, and NEON versions for arm64
+// but for the smaller inverse DCTs; entropy decoding has an AVX2 version. The build tag
+// noasm leaves them out. Other processors run the twins.
 package jpeg

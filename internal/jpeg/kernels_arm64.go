@@ -10,6 +10,17 @@ var useAssembly = true
 //go:noescape
 func idctNEON(dst *uint8, stride int, b *block, q *quantTable)
 
+// upsampleH2V2NEON doubles the samples near[1:n+1], which have neighbours on both sides, n
+// being a positive multiple of lanes.
+//
+//go:noescape
+func upsampleH2V2NEON(dst, near, far *uint8, n int)
+
+// upsampleH2NEON doubles the samples src[1:n+1] likewise.
+//
+//go:noescape
+func upsampleH2NEON(dst, src *uint8, n int)
+
 // yccToRGBNEON converts n pixels, a positive multiple of lanes.
 //
 //go:noescape
@@ -40,9 +51,34 @@ func idct4x4(dst []uint8, stride int, b *block, q *quantTable) { idct4x4Generic(
 
 func idct2x2(dst []uint8, stride int, b *block, q *quantTable) { idct2x2Generic(dst, stride, b, q) }
 
-func upsampleH2(dst, src []uint8) { upsampleH2Generic(dst, src) }
+func upsampleH2(dst, src []uint8) {
+	n := (len(src) - 2) &^ (lanes - 1)
+	if !useAssembly || n <= 0 {
+		upsampleH2Generic(dst, src)
+		return
+	}
+	// The generic code does the samples on the edges, and ones beside them that are
+	// done again. So are the last ones that do not fill a register.
+	last, tail := len(src)-2, len(src)-2-lanes
+	upsampleH2Generic(dst[:4], src[:2])
+	upsampleH2Generic(dst[2*last:], src[last:])
+	upsampleH2NEON(&dst[2], &src[0], n)
+	upsampleH2NEON(&dst[2+2*tail], &src[tail], lanes)
+}
 
-func upsampleH2V2(dst, near, far []uint8) { upsampleH2V2Generic(dst, near, far) }
+func upsampleH2V2(dst, near, far []uint8) {
+	n := (len(near) - 2) &^ (lanes - 1)
+	far = far[:len(near)]
+	if !useAssembly || n <= 0 {
+		upsampleH2V2Generic(dst, near, far)
+		return
+	}
+	last, tail := len(near)-2, len(near)-2-lanes
+	upsampleH2V2Generic(dst[:4], near[:2], far[:2])
+	upsampleH2V2Generic(dst[2*last:], near[last:], far[last:])
+	upsampleH2V2NEON(&dst[2], &near[0], &far[0], n)
+	upsampleH2V2NEON(&dst[2+2*tail], &near[tail], &far[tail], lanes)
+}
 
 func yccToRGB(dst, y, cb, cr []uint8) {
 	n := len(y) &^ (lanes - 1)

@@ -15,6 +15,8 @@
 #define SSUBW2(m, n, d) WORD $(0x4E603000 | (m)<<16 | (n)<<5 | (d))
 #define USUBL(m, n, d) WORD $(0x2E202000 | (m)<<16 | (n)<<5 | (d))
 #define USUBL2(m, n, d) WORD $(0x6E202000 | (m)<<16 | (n)<<5 | (d))
+#define UMLAL(m, n, d) WORD $(0x2E208000 | (m)<<16 | (n)<<5 | (d))
+#define UMLAL2(m, n, d) WORD $(0x6E208000 | (m)<<16 | (n)<<5 | (d))
 
 // Products with one element of the first 16 registers, which are counted through: element i
 // of register m is 8·m + i. That of SQRDMULH is rounded after 15 bits of fraction.
