@@ -2,12 +2,12 @@
 // with qemu-aarch64: times in an emulator say nothing, but instructions repeat.
 //
 //	CGO_ENABLED=0 GOARCH=arm64 go build -o plankton.arm64 ./cmd/plankton
-//	go run ./benchmarks/instructions ./plankton.arm64 bench --workload=train \
-//		--data=FOLDER --threads=1 --batch=4 --entropy-index=off
+//	go run ./benchmarks/instructions -in internal/jpeg,internal/imaging -per 20 \
+//		./plankton.arm64 bench --workload=train --data=FOLDER --threads=1 --batch=4 --entropy-index=off
 //
-// Give packages with -in to see the functions of these alone, as a sum and one by one. What
-// schedulers and garbage collectors do differs from run to run; what decodes and resizes
-// does not. A memory access counts as one instruction, however much it moves.
+// counts what decoding and resizing a picture take where FOLDER has 20 of them. What schedulers
+// and garbage collectors execute differs from run to run. A memory access counts as one
+// instruction, however much it moves.
 package main
 
 import (

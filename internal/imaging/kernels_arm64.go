@@ -93,6 +93,11 @@ func joinFloatsNEON(dst, a, b, c *float32, n int)
 //go:noescape
 func reverseNEON(first, last *float32, n int)
 
+// touchNEON asks for n bytes, at least one, to be brought into the caches.
+//
+//go:noescape
+func touchNEON(mem *byte, n int)
+
 func horizontal(dst []float32, src []byte, t *taps) {
 	n := len(t.first)
 	switch {
@@ -241,7 +246,12 @@ func joinFloats(dst, a, b, c []float32) {
 
 func canStream([]float32, int) bool { return false }
 func fence()                        {}
-func touch([]byte)                  {}
+
+func touch(mem []byte) {
+	if len(mem) > 0 {
+		touchNEON(&mem[0], len(mem))
+	}
+}
 
 // whole returns how many of n elements the assembly takes, in steps of a power of two.
 func whole(n, step int) int {
