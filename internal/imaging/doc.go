@@ -9,7 +9,8 @@
 // interleaved bytes to the finished row of a batch and touches the destination once.
 //
 // Arrays are dense and row-major, in the byte order of the machine and aligned for their elements. The kernels that
-// dominate have AVX2 versions, chosen at run time, and plain Go twins for other processors and for the build tag noasm.
+// dominate have AVX2 versions, chosen at run time, NEON versions for arm64 but for colour matrices, and plain Go twins
+// for other processors and for the build tag noasm.
 // A kernel and its twin perform the same float32 operations in the same order, without fused multiply-add, so that
 // results are equal bit for bit.
 package imaging

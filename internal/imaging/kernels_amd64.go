@@ -3,7 +3,6 @@
 package imaging
 
 import (
-	"math"
 	"slices"
 	"unsafe"
 
@@ -12,62 +11,18 @@ import (
 
 //go:generate go run -C _asm . -out ../kernels_amd64.s -stubs ../stubs_amd64.go -pkg imaging
 
-var useAVX2 = cpu.X86.HasAVX2
+// useAssembly is what tests turn off.
+var useAssembly = cpu.X86.HasAVX2
 
-// shuffle is the program of horizontalAVX2 for one axis.
-type shuffle struct {
-	base []int32  // per lane: where its load begins
-	tab  []uint32 // per group of two lanes and tap: eight shuffle entries and eight weights
-}
-
-const (
-	cacheLine = 64
-
-	group    = 2 * lane
-	tapWords = 2 * group
-	noSample = 0x80808080 // shuffles to zero
-	oneByte  = 0x80808000 // shuffles the byte of the lowest eight bits to a 32-bit integer
-)
-
-// build writes the program for a narrow axis.
-func (s *shuffle) build(t *taps) {
-	if !useAVX2 {
-		return
-	}
-	out, n := len(t.first), t.n
-	groups := (out + group - 1) / group
-	s.base = grow(s.base, 2*groups)
-	s.tab = grow(s.tab, groups*n*tapWords)
-	for l := range s.base {
-		at := l * lane
-		s.base[l] = 0
-		if at < out {
-			lo, _ := t.laneWindow(at)
-			s.base[l] = int32(min(lo, t.axis.End-laneBytes))
-		}
-		tab := s.tab[l/2*n*tapWords+at%group:]
-		for i := at; i < at+lane; i++ {
-			if i >= out {
-				for k := range n {
-					tab[k*tapWords+i-at], tab[k*tapWords+i-at+group] = noSample, 0
-				}
-				continue
-			}
-			entry := oneByte | uint32(t.first[i]-s.base[l])
-			for k, w := range t.weight[i*n : (i+1)*n] {
-				tab[k*tapWords+i-at], tab[k*tapWords+i-at+group] = entry+uint32(k), math.Float32bits(w)
-			}
-		}
-	}
-}
+const cacheLine = 64
 
 func horizontal(dst []float32, src []byte, t *taps) {
 	n := len(t.first)
 	switch {
-	case useAVX2 && t.lanes:
+	case useAssembly && t.lanes:
 		groups := len(t.shuffle.base) / 2
 		horizontalAVX2(&dst[:groups*group][0], &src[:t.axis.End][0], &t.shuffle.base[0], &t.shuffle.tab[0], groups, t.n)
-	case useAVX2 && t.wide:
+	case useAssembly && t.wide:
 		horizontalWideAVX2(&dst[:n][0], &src[:t.axis.End][0], &t.first[0], &t.weight[0], n, t.n)
 	default:
 		horizontalGo(dst, src, t)
@@ -154,7 +109,7 @@ func twistRows(dst, src [3][]float32, t *byteTwist, norm *norms, stream bool) {
 
 // canStream reports whether rows of w values, the first of them at dst, can be written past the caches.
 func canStream(dst []float32, w int) bool {
-	return useAVX2 && w%8 == 0 && uintptr(unsafe.Pointer(unsafe.SliceData(dst)))%32 == 0
+	return useAssembly && w%8 == 0 && uintptr(unsafe.Pointer(unsafe.SliceData(dst)))%32 == 0
 }
 
 // fence orders what was written past the caches before what follows: the processor may delay such writes beyond
@@ -259,7 +214,7 @@ func joinFloats(dst, a, b, c []float32) {
 
 // whole returns how many of n elements the assembly takes, in steps of a power of two.
 func whole(n, step int) int {
-	if !useAVX2 {
+	if !useAssembly {
 		return 0
 	}
 	return n &^ (step - 1)

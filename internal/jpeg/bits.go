@@ -207,9 +207,9 @@ func codedEnd(data []byte, pos int) int {
 
 // load fills bits up to at least 56.
 func (r *bitReader) load() {
-	r.bits |= binary.BigEndian.Uint64(r.window[r.pos:]) >> (r.n & 63)
-	r.pos += int(63-r.n) >> 3
-	r.n |= 56
+	n, pos := r.n, r.pos
+	r.bits |= binary.BigEndian.Uint64(r.window[pos:pos+8]) >> (n & 63)
+	r.n, r.pos = n|56, pos+int(63-n)>>3
 }
 
 // take returns the next count bits, 1 to 16, of those loaded.

@@ -23,8 +23,8 @@ func slotOf(r, c int) int {
 var pairSlot = [8]uint8{0, 4, 2, 6, 1, 7, 3, 5}
 
 // A scratchBlock is a block with room behind it for what the coding of a damaged
-// or finished block writes; see [zigzag].
-type scratchBlock [128]int16
+// or finished block writes; see [zigzag]. Its size spares the compiler a check of bounds.
+type scratchBlock [256]int16
 
 // overflowSlot takes the writes that belong to no coefficient.
 const overflowSlot = blockSize

@@ -38,6 +38,7 @@
 // refuses it before anything is allocated.
 //
 // The inverse DCT, the chroma upsampling and the colour conversion have AVX2
-// versions that agree with their plain Go twins bit for bit; the build tag noasm
-// leaves them out. Other processors than amd64 run the twins.
+// versions that agree with their plain Go twins bit for bit, and NEON versions for arm64
+// but for the smaller inverse DCTs; entropy decoding has an AVX2 version. The build tag
+// noasm leaves them out. Other processors run the twins.
 package jpeg

@@ -5,13 +5,23 @@ import "encoding/binary"
 // decodeDC reads a DC difference.
 func (r *bitReader) decodeDC(t *dcTable) int32 {
 	r.load()
-	e := t.fast[r.bits>>(64-dcBits)]
-	size, length := uint8(e>>16), uint(uint8(e>>8))
+	bits := r.bits
+	e := t.fast[bits>>(64-dcBits)]
 	if e == 0 {
-		size, length = t.symbol(uint32(r.bits >> 48))
+		size, length := t.symbol(uint32(bits >> 48))
+		r.drop(length)
+		return r.receive(uint(size))
 	}
-	r.drop(length)
-	return r.receive(uint(size))
+	r.bits = bits << (e & 63)
+	r.n -= uint(e & 63)
+	return int32(signed(bits<<(e>>8&63), 63-uint(e>>16)))
+}
+
+// signed returns the number that bits begin with, 63 less the given number of bits long: as
+// extend does, without a branch.
+func signed(bits uint64, less uint) int64 {
+	negative := ^int64(bits) >> 63
+	return int64((bits^uint64(negative))>>1>>(less&63)) ^ negative - negative
 }
 
 // drop takes the code of the given length; a length past the longest says that
@@ -33,58 +43,70 @@ func (r *bitReader) receive(size uint) int32 {
 // decodeBlockGeneric reads the coefficients of a block into b, which is zero before.
 // If dst is not nil it writes the 8×8 samples there and clears b.
 func decodeBlockGeneric(r *bitReader, c *scanComponent, b *scratchBlock, dst []uint8) {
+	if readBlock(r, c, b, dst) {
+		idctGeneric(dst, c.stride, (*block)(b[:blockSize]), c.quant)
+	}
+}
+
+// readBlock reads the coefficients of a block into b and reports whether they are still to
+// be transformed to dst: without AC coefficients they are done.
+func readBlock(r *bitReader, c *scanComponent, b *scratchBlock, dst []uint8) bool {
 	c.pred += r.decodeDC(c.dc)
 	b[0] = int16(c.pred)
 	anyAC := decodeAC(r, c.ac, b)
-	switch {
-	case dst == nil:
-	case anyAC:
-		idctGeneric(dst, c.stride, (*block)(b[:blockSize]), c.quant)
-	default:
-		idctFlat(dst, c.stride, 8, b[0]*c.quant[0])
-		b[0] = 0
+	if anyAC || dst == nil {
+		return dst != nil
 	}
+	idctFlat(dst, c.stride, 8, b[0]*c.quant[0])
+	b[0] = 0
+	return false
 }
+
+// loadLookups is how many lookups one load has the bits of.
+const loadLookups = 56 / maxLookup
 
 // decodeAC reads the AC coefficients of a block and reports whether there are any.
 func decodeAC(r *bitReader, ac *acTable, b *scratchBlock) bool {
 	bits, n, pos := r.bits, r.n, r.pos
 	k := uint8(1)
+	fast, _ := &ac.fast, *b // nil pointers show here, not in the loop
+load:
 	for {
-		bits |= binary.BigEndian.Uint64(r.window[pos:]) >> (n & 63)
+		bits |= binary.BigEndian.Uint64(r.window[pos:pos+8]) >> (n & 63)
 		pos += int(63-n) >> 3
 		n |= 56
-
-		e := ac.fast[bits>>(64-acBits)]
-		first := k + e.advance1()
-		b[zigzag[first]&127] = e.value1()
-		k = first + e.advance2()
-		b[zigzag[k]&127] = e.value2(bits)
-		switch {
-		case k < blockSize:
-			bits <<= e.length() & 63
-			n -= e.length()
-			continue
-		case first >= advanceEscape:
-			r.bits, r.n, r.pos = bits, n, pos
-			var value int16
-			k, value = r.decodeLong(ac, k-advanceEscape)
-			b[zigzag[k]&127] = value
-			bits, n, pos = r.bits, r.n, r.pos
-			if k < blockSize {
+		for range loadLookups {
+			e := fast[bits>>(64-acBits)]
+			first := k + e.advance1()
+			b[zigzag[first]] = e.value1()
+			k = first + e.advance2()
+			b[zigzag[k]] = e.value2(bits)
+			switch {
+			case k < blockSize:
+				bits <<= e.length() & 63
+				n -= e.length()
 				continue
+			case first >= advanceEscape:
+				r.bits, r.n, r.pos = bits, n, pos
+				var value int16
+				k, value = r.decodeLong(ac, k-advanceEscape)
+				b[zigzag[k]] = value
+				bits, n, pos = r.bits, r.n, r.pos
+				if k < blockSize {
+					continue load
+				}
+			case first >= blockSize && first != k:
+				// The first coefficient was the block's last, so there is no second.
+				k = first
+				b[zigzag[k]] = e.value1()
+				bits <<= e.length1() & 63
+				n -= e.length1()
+			default:
+				bits <<= e.length() & 63
+				n -= e.length()
 			}
-		case first >= blockSize && first != k:
-			// The first coefficient was the block's last, so there is no second.
-			k = first
-			b[zigzag[k]&127] = e.value1()
-			bits <<= e.length1() & 63
-			n -= e.length1()
-		default:
-			bits <<= e.length() & 63
-			n -= e.length()
+			break load
 		}
-		break
 	}
 	r.bits, r.n, r.pos = bits, n, pos
 	r.bad = r.bad || k > blockSize && k < advanceEnd
@@ -119,35 +141,38 @@ func skipMCUGeneric(r *bitReader, comps []*scanComponent) {
 func skipAC(r *bitReader, ac *acTable) {
 	bits, n, pos := r.bits, r.n, r.pos
 	k := uint8(1)
+	fast := &ac.fast
+load:
 	for {
-		bits |= binary.BigEndian.Uint64(r.window[pos:]) >> (n & 63)
+		bits |= binary.BigEndian.Uint64(r.window[pos:pos+8]) >> (n & 63)
 		pos += int(63-n) >> 3
 		n |= 56
-
-		e := ac.fast[bits>>(64-acBits)]
-		first := k + e.advance1()
-		k = first + e.advance2()
-		switch {
-		case k < blockSize:
-			bits <<= e.length() & 63
-			n -= e.length()
-			continue
-		case first >= advanceEscape:
-			r.bits, r.n, r.pos = bits, n, pos
-			k, _ = r.decodeLong(ac, k-advanceEscape)
-			bits, n, pos = r.bits, r.n, r.pos
-			if k < blockSize {
+		for range loadLookups {
+			e := fast[bits>>(64-acBits)]
+			first := k + e.advance1()
+			k = first + e.advance2()
+			switch {
+			case k < blockSize:
+				bits <<= e.length() & 63
+				n -= e.length()
 				continue
+			case first >= advanceEscape:
+				r.bits, r.n, r.pos = bits, n, pos
+				k, _ = r.decodeLong(ac, k-advanceEscape)
+				bits, n, pos = r.bits, r.n, r.pos
+				if k < blockSize {
+					continue load
+				}
+			case first >= blockSize && first != k:
+				k = first
+				bits <<= e.length1() & 63
+				n -= e.length1()
+			default:
+				bits <<= e.length() & 63
+				n -= e.length()
 			}
-		case first >= blockSize && first != k:
-			k = first
-			bits <<= e.length1() & 63
-			n -= e.length1()
-		default:
-			bits <<= e.length() & 63
-			n -= e.length()
+			break load
 		}
-		break
 	}
 	r.bits, r.n, r.pos = bits, n, pos
 	r.bad = r.bad || k > blockSize && k < advanceEnd

@@ -134,12 +134,9 @@ func (e acEntry) length1() uint   { return uint(uint8(e >> 32)) }
 func (e acEntry) advance2() uint8 { return uint8(e >> 40) }
 func (e acEntry) code() uint      { return uint(uint8(e >> 48)) }
 
-// value2 returns the second value, given the bits that were looked up: as extend does,
-// without a branch.
+// value2 returns the second value, given the bits that were looked up.
 func (e acEntry) value2(bits uint64) int16 {
-	bits <<= e >> 48 & 63
-	negative := ^int64(bits) >> 63
-	return int16(int64((bits^uint64(negative))>>1>>(e>>56&63)) ^ negative - negative)
+	return int16(signed(bits<<(e>>48&63), uint(e>>56)))
 }
 
 // An acTable decodes AC coefficients.

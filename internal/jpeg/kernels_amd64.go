@@ -6,8 +6,8 @@ import "golang.org/x/sys/cpu"
 
 //go:generate sh -c "cd _asm && go run . -out ../kernels_amd64.s -pkg jpeg"
 
-// useAVX2 also stands for the bit manipulation of the processors that have AVX2.
-var useAVX2 = cpu.X86.HasAVX2 && cpu.X86.HasBMI1 && cpu.X86.HasBMI2
+// useAssembly also stands for the bit manipulation of the processors that have AVX2.
+var useAssembly = cpu.X86.HasAVX2 && cpu.X86.HasBMI1 && cpu.X86.HasBMI2
 
 // decodeBlockAVX2 reads a block into b and, if dst is not nil, writes its 8×8 samples
 // there and clears b. It returns the counter at the end of the block. If the tables
@@ -70,7 +70,7 @@ const lanes = 16
 
 // decodeBlock is decodeBlockGeneric.
 func decodeBlock(r *bitReader, c *scanComponent, b *scratchBlock, dst []uint8) {
-	if !useAVX2 {
+	if !useAssembly {
 		decodeBlockGeneric(r, c, b, dst)
 		return
 	}
@@ -102,7 +102,7 @@ func (r *bitReader) finishBlock(c *scanComponent, b *scratchBlock, dst *uint8, k
 
 // skipMCU is skipMCUGeneric.
 func skipMCU(r *bitReader, comps []*scanComponent) {
-	if !useAVX2 {
+	if !useAssembly {
 		skipMCUGeneric(r, comps)
 		return
 	}
@@ -124,7 +124,7 @@ func skipMCU(r *bitReader, comps []*scanComponent) {
 }
 
 func idct8x8(dst []uint8, stride int, b *block, q *quantTable) {
-	if !useAVX2 {
+	if !useAssembly {
 		idctGeneric(dst, stride, b, q)
 		return
 	}
@@ -133,7 +133,7 @@ func idct8x8(dst []uint8, stride int, b *block, q *quantTable) {
 }
 
 func idct4x4(dst []uint8, stride int, b *block, q *quantTable) {
-	if !useAVX2 {
+	if !useAssembly {
 		idct4x4Generic(dst, stride, b, q)
 		return
 	}
@@ -142,7 +142,7 @@ func idct4x4(dst []uint8, stride int, b *block, q *quantTable) {
 }
 
 func idct2x2(dst []uint8, stride int, b *block, q *quantTable) {
-	if !useAVX2 {
+	if !useAssembly {
 		idct2x2Generic(dst, stride, b, q)
 		return
 	}
@@ -152,7 +152,7 @@ func idct2x2(dst []uint8, stride int, b *block, q *quantTable) {
 
 func upsampleH2(dst, src []uint8) {
 	n := (len(src) - 2) &^ (lanes - 1)
-	if !useAVX2 || n <= 0 {
+	if !useAssembly || n <= 0 {
 		upsampleH2Generic(dst, src)
 		return
 	}
@@ -168,11 +168,11 @@ func upsampleH2(dst, src []uint8) {
 func upsampleH2V2(dst, near, far []uint8) {
 	n := (len(near) - 2) &^ (lanes - 1)
 	far = far[:len(near)]
-	if useAVX2 && len(near) == lanes {
+	if useAssembly && len(near) == lanes {
 		upsampleH2V2ShortAVX2(&dst[:2*lanes][0], &near[0], &far[0])
 		return
 	}
-	if !useAVX2 || n <= 0 {
+	if !useAssembly || n <= 0 {
 		upsampleH2V2Generic(dst, near, far)
 		return
 	}
@@ -185,7 +185,7 @@ func upsampleH2V2(dst, near, far []uint8) {
 
 func yccToRGB(dst, y, cb, cr []uint8) {
 	n := len(y) &^ (lanes - 1)
-	if !useAVX2 || n == 0 {
+	if !useAssembly || n == 0 {
 		yccToRGBGeneric(dst, y, cb, cr)
 		return
 	}

@@ -9,14 +9,6 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func init() {
-	withTwins = func(f func()) {
-		defer func(was bool) { useAVX2 = was }(useAVX2)
-		useAVX2 = false
-		f()
-	}
-}
-
 // TestLayout checks what the assembly generator takes for granted.
 func TestLayout(t *testing.T) {
 	var r bitReader

@@ -128,6 +128,22 @@ func TestRowKernelsAgainstTwins(t *testing.T) {
 	}
 }
 
+// TestEveryChroma converts every pair of Cb and Cr at a low, a middle and a high luma.
+func TestEveryChroma(t *testing.T) {
+	var y, cb, cr [256]uint8
+	for i := range cb {
+		cb[i] = uint8(i)
+	}
+	for v := range 256 {
+		for _, l := range []uint8{0, 128, 255} {
+			for i := range y {
+				y[i], cr[i] = l, uint8(v)
+			}
+			requireSameBytes(t, "yccToRGB", 3*256, func(dst []uint8) { yccToRGB(dst, y[:], cb[:], cr[:]) }, func(dst []uint8) { yccToRGBGeneric(dst, y[:], cb[:], cr[:]) })
+		}
+	}
+}
+
 func TestTransformsAgainstTwins(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))

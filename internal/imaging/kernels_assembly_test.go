@@ -1,4 +1,4 @@
-//go:build amd64 && !noasm
+//go:build (amd64 || arm64) && !noasm
 
 package imaging
 
@@ -11,12 +11,12 @@ import (
 	"github.com/planktonml/plankton/pipeline/datum"
 )
 
-// TestResultsDoNotDependOnAVX2 runs whole resizes with and without the assembly.
-func TestResultsDoNotDependOnAVX2(t *testing.T) {
-	if !useAVX2 {
-		t.Skip("the processor has no AVX2")
+// TestResultsDoNotDependOnAssembly runs whole resizes with and without the assembly.
+func TestResultsDoNotDependOnAssembly(t *testing.T) {
+	if !useAssembly {
+		t.Skip("the processor has no assembly")
 	}
-	defer func() { useAVX2 = true }()
+	defer func() { useAssembly = true }()
 	rapid.Check(t, func(t *rapid.T) {
 		h, w := rapid.IntRange(1, 120).Draw(t, "h"), rapid.IntRange(1, 120).Draw(t, "w")
 		p := drawPlan(t, h, w)
@@ -27,7 +27,7 @@ func TestResultsDoNotDependOnAVX2(t *testing.T) {
 		n := p.Y.Out * p.X.Out * 3
 		var results [2][2][]float32
 		for i := range results {
-			useAVX2 = i == 0
+			useAssembly = i == 0
 			var r Resampler
 			results[i] = [2][]float32{make([]float32, n), make([]float32, n)}
 			require.NoError(t, r.ResizeYCbCr(datum.BytesOf(results[i][0]), planar, p, &out))

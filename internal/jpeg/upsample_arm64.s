@@ -1,0 +1,90 @@
+//go:build !noasm
+
+#include "textflag.h"
+#include "neon_arm64.h"
+
+// func upsampleH2V2NEON(dst, near, far *uint8, n int)
+TEXT ·upsampleH2V2NEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD near+8(FP), R1
+	MOVD far+16(FP), R2
+	MOVD n+24(FP), R3
+	ADD $2, R1, R4
+	ADD $2, R2, R5
+	VMOVI $3, V31.B16
+	MOVD $3, R6
+	VDUP R6, V30.H8
+	MOVD $8, R6
+	VDUP R6, V29.H8
+	MOVD $7, R6
+	VDUP R6, V28.H8
+
+samples:
+	// Sums of the samples before in V4 and V5, behind in V6 and V7, at hand in V16 and V17.
+	VLD1.P 16(R1), [V0.B16]
+	VLD1.P 16(R2), [V1.B16]
+	VLD1.P 16(R4), [V2.B16]
+	VLD1.P 16(R5), [V3.B16]
+	VUXTL V1.B8, V4.H8
+	VUXTL2 V1.B16, V5.H8
+	VUXTL V3.B8, V6.H8
+	VUXTL2 V3.B16, V7.H8
+	UMLAL(31, 0, 4)
+	UMLAL2(31, 0, 5)
+	UMLAL(31, 2, 6)
+	UMLAL2(31, 2, 7)
+	VEXT $2, V5.B16, V4.B16, V16.B16
+	VEXT $14, V7.B16, V6.B16, V17.B16
+
+	MUL_8H(30, 16, 16)
+	MUL_8H(30, 17, 17)
+	VADD V29.H8, V4.H8, V4.H8
+	VADD V29.H8, V5.H8, V5.H8
+	VADD V28.H8, V6.H8, V6.H8
+	VADD V28.H8, V7.H8, V7.H8
+	VADD V16.H8, V4.H8, V4.H8
+	VADD V17.H8, V5.H8, V5.H8
+	VADD V16.H8, V6.H8, V6.H8
+	VADD V17.H8, V7.H8, V7.H8
+	SQSHRUN(4, 4, 18)
+	SQSHRUN2(4, 5, 18)
+	SQSHRUN(4, 6, 19)
+	SQSHRUN2(4, 7, 19)
+	VST2.P [V18.B16, V19.B16], 32(R0)
+	SUBS $16, R3, R3
+	BNE samples
+	RET
+
+// func upsampleH2NEON(dst, src *uint8, n int)
+TEXT ·upsampleH2NEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD src+8(FP), R1
+	MOVD n+16(FP), R2
+	ADD $1, R1, R3
+	ADD $2, R1, R4
+	VMOVI $3, V31.B16
+	MOVD $1, R5
+	VDUP R5, V30.H8
+	MOVD $2, R5
+	VDUP R5, V29.H8
+
+samples:
+	VLD1.P 16(R1), [V0.B16]
+	VLD1.P 16(R3), [V1.B16]
+	VLD1.P 16(R4), [V2.B16]
+	VUADDW V0.B8, V30.H8, V4.H8
+	VUADDW2 V0.B16, V30.H8, V5.H8
+	VUADDW V2.B8, V29.H8, V6.H8
+	VUADDW2 V2.B16, V29.H8, V7.H8
+	UMLAL(31, 1, 4)
+	UMLAL2(31, 1, 5)
+	UMLAL(31, 1, 6)
+	UMLAL2(31, 1, 7)
+	SQSHRUN(2, 4, 18)
+	SQSHRUN2(2, 5, 18)
+	SQSHRUN(2, 6, 19)
+	SQSHRUN2(2, 7, 19)
+	VST2.P [V18.B16, V19.B16], 32(R0)
+	SUBS $16, R2, R2
+	BNE samples
+	RET
