@@ -137,12 +137,12 @@ func testChaos(t *testing.T, seed uint64) {
 	})
 	defer chaos.Wait()
 	defer close(stop)
-	elsewhere := func(only bool) *remote.Workers { return &remote.Workers{Addresses: urls, Only: only} }
+	asked := func(only bool) *remote.Workers { return &remote.Workers{Addresses: urls, Only: only} }
 	var refused atomic.Int64
 	j.refused = func(error) { refused.Add(1) }
 	want := j.worlds(t, nil)
 	for _, only := range []bool{false, true} {
-		require.Equal(t, want, j.worlds(t, elsewhere(only)), "Only: %t", only)
+		require.Equal(t, want, j.worlds(t, asked(only)), "Only: %t", only)
 	}
 	require.Positive(t, kills.Load())
 	require.Positive(t, refused.Load(), "nobody found the worker with other contents")

@@ -88,14 +88,43 @@ func (j job) define(g *pipeline.Graph) {
 // digests returns a sum of every batch of some epochs.
 func digests(t testing.TB, p *pipeline.Pipeline, epochs int) (sums []string) {
 	t.Helper()
+	return digestsAtLeisure(t, p, epochs, 0)
+}
+
+// digestsAtLeisure is digests of a consumer that is at work for a while with each batch.
+func digestsAtLeisure(t testing.TB, p *pipeline.Pipeline, epochs int, work time.Duration) (sums []string) {
+	t.Helper()
 	l, err := iterator.New(iterator.Options{}, p)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, l.Close()) }()
 	for b, err := range l.Epochs(t.Context(), epochs) {
 		require.NoError(t, err)
 		sums = append(sums, digest(b))
+		time.Sleep(work)
 	}
 	return sums
+}
+
+// elsewhere returns how many rows of a run came from workers elsewhere, which may be none: the
+// process may have made all of them before a worker began.
+func elsewhere(p *pipeline.Pipeline) (rows int64) {
+	for _, r := range p.Stats().Remote {
+		rows += r.Rows
+	}
+	return rows
+}
+
+// eventually has whole runs made until one of them has seen what it waits for. Workers elsewhere
+// may be too late for all rows of a run, so the consumer takes more and more time for its work,
+// in which no row is stolen from them.
+func eventually(t testing.TB, what string, run func(work time.Duration) bool) {
+	t.Helper()
+	for i := range 30 {
+		if run(time.Duration(i*i) * time.Millisecond / 10) {
+			return
+		}
+	}
+	require.Fail(t, "in no run: "+what)
 }
 
 func digest(b *iterator.Batch) string {
@@ -117,11 +146,11 @@ func digest(b *iterator.Batch) string {
 // and the last: each goes on from the state
 // of the one before, which is the same on all ranks, in new pipelines. Bad samples are skipped
 // or replaced. It returns a sum of every batch.
-func (j job) worlds(t testing.TB, elsewhere *remote.Workers) (sums []string) {
+func (j job) worlds(t testing.TB, workers *remote.Workers) (sums []string) {
 	t.Helper()
 	j.options.BatchSize, j.options.Workers, j.options.Seed = 8, 2, 5
-	if elsewhere != nil {
-		j.options.Remote = elsewhere
+	if workers != nil {
+		j.options.Remote = workers
 	}
 	var state []byte
 	for i, world := range []int{4, 3, 5} {
@@ -174,11 +203,15 @@ func TestBatchesAreThoseOfOneProcess(t *testing.T) {
 	_, b := worker(t, j)
 	for _, only := range []bool{false, true} {
 		j.options.Remote = &remote.Workers{Addresses: []string{a.URL, b.URL}, Only: only}
-		p := j.pipeline(t)
-		require.Equal(t, want, digests(t, p, 2))
-		for _, r := range p.Stats().Remote {
-			t.Log(r)
-		}
+		eventually(t, "workers elsewhere make rows", func(work time.Duration) bool {
+			p := j.pipeline(t)
+			require.Equal(t, want, digestsAtLeisure(t, p, 2, work))
+			require.Len(t, p.Stats().Remote, 2, "workers are known from the beginning")
+			for _, r := range p.Stats().Remote {
+				t.Log(r)
+			}
+			return elsewhere(p) > 0
+		})
 	}
 }
 
