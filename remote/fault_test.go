@@ -137,8 +137,8 @@ func testChaos(t *testing.T, j job, rounds int) {
 	j.made = new(atomic.Int64)
 	for round := 0; round < rounds || refused.Load() == 0 || kills.Load() == 0 || j.made.Load() == 0; round++ {
 		require.Less(t, round, 30, "nobody was killed, made a row, or found the worker with other contents")
-		only := round%2 == 1
-		require.Equal(t, want, j.worlds(t, &remote.Workers{Addresses: urls, Only: only}), "Only: %t", only)
+		w := &remote.Workers{Addresses: urls, Only: round%2 == 1, Cached: round%4 < 2}
+		require.Equal(t, want, j.worlds(t, w), "Only: %t, Cached: %t", w.Only, w.Cached)
 	}
 	t.Log(fmt.Sprint(j.made.Load(), " rows from elsewhere, ", kills.Load(), " kills, ", refused.Load(), " refusals, ", len(want), " batches"))
 }

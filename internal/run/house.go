@@ -35,6 +35,7 @@ type house struct {
 	first  bool         // no run has begun
 
 	standing atomic.Int32 // lanes without a seat
+	router   *router      // nil where no maker has a cache
 
 	cost   atomic.Int64 // nanoseconds of a row in this process, 0 while not known
 	checks atomic.Int32 // rows of compared
@@ -68,6 +69,9 @@ func (r *sampleRegion) newHouse() error {
 		trusts: map[string]*trust{}, compared: map[rowPlace]check{}, remotes: map[string]*stats.Remote{}, paces: map[string]*pace{},
 	}
 	h.changed.L = &h.mu
+	if h.plan.Cached && r.p.Options().MemoryBudget == 0 { // under a budget rows are begun in order
+		h.router = newRouter(r.p.Readers()[0].Source)
+	}
 	h.seats = make(chan *worker, h.plan.Lanes)
 	for _, w := range r.workers {
 		w.house = h
@@ -303,15 +307,26 @@ func (x *laneRow) older(y *laneRow) bool {
 
 // Lane implements rows.House. Where there are more lanes than seats, they take turns.
 func (h *house) Lane(ctx context.Context, name, instance string, m rows.Maker) error {
+	number := 0
+	if h.router != nil {
+		h.mu.Lock()
+		number = h.router.present(name, 1)
+		h.mu.Unlock()
+		defer func() {
+			h.mu.Lock()
+			h.router.present(name, -1)
+			h.mu.Unlock()
+		}()
+	}
 	for {
-		if err := h.sit(ctx, name, instance, m); err != nil {
+		if err := h.sit(ctx, name, number, instance, m); err != nil {
 			return err
 		}
 	}
 }
 
 // sit has a lane make rows until it fails, or has made a request and others wait for its seat.
-func (h *house) sit(ctx context.Context, name, instance string, m rows.Maker) error {
+func (h *house) sit(ctx context.Context, name string, number int, instance string, m rows.Maker) error {
 	var w *worker
 	h.standing.Add(1)
 	select {
@@ -321,7 +336,7 @@ func (h *house) sit(ctx context.Context, name, instance string, m rows.Maker) er
 		h.standing.Add(-1)
 		return context.Cause(ctx)
 	}
-	l := &lane{h: h, w: w, name: name, instance: instance, at: -1}
+	l := &lane{h: h, w: w, name: name, number: number, instance: instance, at: -1}
 	defer l.end()
 	h.mu.Lock()
 	h.lanes = append(h.lanes, l)
@@ -331,11 +346,10 @@ func (h *house) sit(ctx context.Context, name, instance string, m rows.Maker) er
 		if err != nil {
 			return err
 		}
-		t, err := h.r.rows.Take(ctx, n)
-		if err != nil {
+		if err := l.take(ctx, n); err != nil {
 			return err
 		}
-		if err := l.ask(ctx, m, t); err != nil || h.standing.Load() > 0 {
+		if err := l.ask(ctx, m); err != nil || h.standing.Load() > 0 {
 			return err
 		}
 	}
