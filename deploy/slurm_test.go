@@ -108,6 +108,5 @@ func TestSlurm(t *testing.T) {
 	require.Contains(t, slurm("scontrol", "--oneliner", "show", "job", train), "JobState=COMPLETED", "%s", text)
 	got := parse(t, string(text))
 	require.Equal(t, want.Digests, got.Digests)
-	require.Len(t, got.Remote, 3)
 	require.Positive(t, got.Remote.Rows)
 }

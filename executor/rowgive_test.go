@@ -11,7 +11,7 @@ import (
 )
 
 // Somebody else takes rows, ends them one by one in any order, and gives some of them back,
-// for anybody or for the workers alone; who is idle has rows of others given back; and the
+// for anybody, for the workers alone or for one of themselves; who is idle has rows of others given back; and the
 // workers leave new rows to others now and then. Each row is made once, and by a worker where
 // it was given back for one.
 func TestTakersGiveBack(t *testing.T) {
@@ -50,9 +50,24 @@ func TestTakersGiveBack(t *testing.T) {
 		takers.Go(func() {
 			rnd := rand.New(rand.NewPCG(seed, 2))
 			for {
-				got, err := l.Take(ctx, 1+rnd.IntN(4))
+				var got Taken
+				var fresh bool
+				var err error
+				if rnd.IntN(2) == 0 {
+					got, err = l.Take(ctx, 1+rnd.IntN(4))
+				} else {
+					got, fresh, err = l.TakeFor(ctx, 1+int(seed))
+				}
 				if err != nil {
 					return
+				}
+				if fresh {
+					suits := make([]int, got.End-got.Row)
+					for i := range suits {
+						suits[i] = rnd.IntN(5)
+					}
+					l.Keep(got, suits)
+					continue
 				}
 				for _, i := range rnd.Perm(got.End - got.Row) {
 					one := got.Part(got.Row+i, got.Row+i+1)

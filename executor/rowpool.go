@@ -47,14 +47,16 @@ type RowPool struct {
 	open    bool  // the loop may arm
 	armed   int64 // iterations armed so far
 
-	again  []againRow   // rows to be made once more, no particular order
+	again  []againRow   // rows to be made once more, and those that are kept for a taker; no particular order
+	kept   []int        // the number of the latter, by taker
 	agains atomic.Int32 // their number
 }
 
 // againRow is a row that is to be made once more.
 type againRow struct {
 	Taken
-	own bool // by one of the executor's workers
+	own   bool // by one of the executor's workers
+	taker int  // that it is kept for, 0 for none
 }
 
 // Taken is what RowPool.Take has handed out: the rows from Row up to End, which is none of
@@ -91,6 +93,7 @@ func (e *RowPool) begin(slots int) error {
 	}
 	e.owned, e.open, e.armed, e.again = true, true, 0, e.again[:0]
 	e.agains.Store(0)
+	clear(e.kept)
 	e.next.Store(0)
 	e.limit.Store(0)
 	if len(e.slots) != slots {
@@ -272,7 +275,7 @@ func (e *RowPool) Again(c *Call, row int) (anew bool) {
 	defer e.mu.Unlock()
 	seq := c.armed - 1
 	anew = e.slot(seq).pending.Add(1) == 1
-	e.again = append(e.again, againRow{Taken{c, row, row + 1, seq}, true})
+	e.again = append(e.again, againRow{Taken{c, row, row + 1, seq}, true, 0})
 	e.agains.Store(int32(len(e.again)))
 	e.wakeUp()
 	return anew

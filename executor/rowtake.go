@@ -156,27 +156,52 @@ func (e *RowPool) idle(worker int) (nudges int, stolen bool) {
 func (e *RowPool) takeAgain(worker bool) (Taken, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	held := e.held.Load()
+	return e.takeOldest(func(r *againRow) bool { return r.isFor(worker, held) })
+}
+
+// takeOldest takes the oldest row to be made once more that fits; mu is held.
+func (e *RowPool) takeOldest(fits func(*againRow) bool) (Taken, bool) {
 	if e.parked || e.closed {
 		return Taken{}, false
 	}
 	oldest := -1
-	for i, r := range e.again {
-		if r.own && !worker {
-			continue
-		}
-		if oldest < 0 || r.seq < e.again[oldest].seq || r.seq == e.again[oldest].seq && r.Row < e.again[oldest].Row {
+	for i := range e.again {
+		if r := &e.again[i]; fits(r) && (oldest < 0 || r.before(&e.again[oldest])) {
 			oldest = i
 		}
 	}
 	if oldest < 0 {
 		return Taken{}, false
 	}
-	t := e.again[oldest].Taken
+	return e.takeAt(oldest), true
+}
+
+// isFor reports whether the row may be made by a worker, or by others who have no rows kept for
+// them; workers are told to leave new rows to others, or not.
+func (r *againRow) isFor(worker, held bool) bool {
+	if worker {
+		return r.taker == 0 || !held
+	}
+	return !r.own
+}
+
+// before reports whether a row is of an older iteration than x, or an earlier one of the same.
+func (r *againRow) before(x *againRow) bool {
+	return r.seq < x.seq || r.seq == x.seq && r.Row < x.Row
+}
+
+// takeAt takes a row off again; mu is held.
+func (e *RowPool) takeAt(i int) Taken {
+	r := e.again[i]
 	last := len(e.again) - 1
-	e.again[oldest] = e.again[last]
+	e.again[i] = e.again[last]
 	e.again = e.again[:last]
 	e.agains.Store(int32(last))
-	return t, true
+	if r.taker > 0 {
+		e.kept[r.taker]--
+	}
+	return r.Taken
 }
 
 // wait blocks until there may be a ticket for the worker to take, or a nudge came after
@@ -214,7 +239,7 @@ func (e *RowPool) nothing(worker bool) bool {
 	if e.next.Load() < e.limit.Load() && !(worker && e.held.Load()) {
 		return false
 	}
-	return e.parked || !slices.ContainsFunc(e.again, func(r againRow) bool { return worker || !r.own })
+	return e.parked || !slices.ContainsFunc(e.again, func(r againRow) bool { return r.isFor(worker, e.held.Load()) })
 }
 
 // restOne blocks a worker until SetWorkers or close; mu is held.
@@ -234,6 +259,16 @@ func (e *RowPool) restOne() {
 // Whoever holds rows must not wait in Take for more. Quiet waits for what was taken, so
 // rows that do not come are to be given back.
 func (e *RowPool) Take(ctx context.Context, n int) (Taken, error) {
+	return e.await(ctx, func() (Taken, bool) {
+		if t, ok := e.takeAgain(false); ok {
+			return t, true
+		}
+		return e.takeNew(int64(max(n, 1)))
+	})
+}
+
+// await waits until try, which does not wait, has taken rows.
+func (e *RowPool) await(ctx context.Context, try func() (Taken, bool)) (Taken, error) {
 	stop := context.AfterFunc(ctx, func() {
 		e.mu.Lock()
 		e.wake.Broadcast()
@@ -241,16 +276,9 @@ func (e *RowPool) Take(ctx context.Context, n int) (Taken, error) {
 	})
 	defer stop()
 	for {
-		e.count(&e.taken, 1) // before, so that Quiet cannot miss it
-		t, ok := e.takeAgain(false)
-		if !ok {
-			t, ok = e.takeNew(int64(max(n, 1)))
-		}
-		if ok {
-			e.count(&e.taken, t.End-t.Row-1)
+		if t, ok := e.counted(try); ok {
 			return t, nil
 		}
-		e.count(&e.taken, -1)
 		nudges, stolen := 0, false
 		if e.cfg.Idle != nil {
 			nudges, stolen = e.idle(-1)
@@ -272,6 +300,17 @@ func (e *RowPool) Take(ctx context.Context, n int) (Taken, error) {
 	}
 }
 
+// counted counts what try takes.
+func (e *RowPool) counted(try func() (Taken, bool)) (Taken, bool) {
+	e.count(&e.taken, 1) // before, so that Quiet cannot miss it
+	t, ok := try()
+	if !ok {
+		t.Row, t.End = 0, 0
+	}
+	e.count(&e.taken, t.End-t.Row-1)
+	return t, ok
+}
+
 // GiveBack gives rows of Take back, which have not been made: they are made before all that
 // was not begun yet, by whoever is free, or where own is set by one of the executor's
 // workers.
@@ -279,7 +318,7 @@ func (e *RowPool) GiveBack(t Taken, own bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for row := t.Row; row < t.End; row += e.grain {
-		e.again = append(e.again, againRow{Taken{t.Call, row, min(row+e.grain, t.End), t.seq}, own})
+		e.again = append(e.again, againRow{Taken{t.Call, row, min(row+e.grain, t.End), t.seq}, own, 0})
 	}
 	e.agains.Store(int32(len(e.again)))
 	if e.taken -= t.End - t.Row; e.taken == 0 {

@@ -79,7 +79,8 @@ func (w *Workers) Open(ctx context.Context, house rows.House, first bool) (serve
 // firstHello is how long the beginning of the first run waits for workers that do not answer.
 const firstHello = 2 * time.Second
 
-// greet says hello to all workers. A worker that makes other rows is an error.
+// greet says hello to all workers, and notes who answers. A worker that makes other rows is an
+// error.
 func (c *client) greet(all []*endpoint) error {
 	errs := make([]error, len(all))
 	var group sync.WaitGroup
@@ -97,6 +98,9 @@ func (c *client) greet(all []*endpoint) error {
 			return err
 		}
 	}
+	for _, e := range all {
+		e.note()
+	}
 	return context.Cause(c.ctx)
 }
 
@@ -104,7 +108,7 @@ func (c *client) endpoint(a address, target string) *endpoint {
 	l := newLink(&c.o, a, target)
 	l.lines, l.sum, l.values = c.lines, c.sum, len(c.def.Values)
 	ctx, cancel := context.WithCancel(c.ctx)
-	return &endpoint{link: l, c: c, ctx: ctx, close: cancel, told: map[string]bool{}}
+	return &endpoint{link: l, c: c, ctx: ctx, close: cancel, up: true, told: map[string]bool{}} // one that is not there at first is down
 }
 
 // targets looks a name up.

@@ -20,6 +20,7 @@ type endpoint struct {
 	greeted  bool   // the first hello was said by client.greet
 	instance string // that has answered the last hello
 	err      error  // of that
+	up       bool   // what was told last
 
 	mu       sync.Mutex
 	told     map[string]bool // refusals that were told of
@@ -52,6 +53,22 @@ func (e *endpoint) greet(timeout time.Duration) error {
 	return e.err
 }
 
+// note tells what the last hello has found, where that is new.
+func (e *endpoint) note() {
+	var refused *RefusedError
+	switch {
+	case e.ctx.Err() != nil:
+		return
+	case errors.As(e.err, &refused):
+		e.refuse(e.err)
+	case e.err == nil:
+		e.c.house.Note(e.name, rows.Up, nil)
+	case e.up:
+		e.c.house.Note(e.name, rows.Down, e.err)
+	}
+	e.up = e.err == nil
+}
+
 // badInstance returns why a process is not used, nil if it is.
 func (e *endpoint) badInstance(instance string) error {
 	e.mu.Lock()
@@ -63,10 +80,10 @@ func (e *endpoint) badInstance(instance string) error {
 func (e *endpoint) run() {
 	defer e.link.close()
 	down, again := backOff{least: leastWait, most: mostWait}, backOff{least: mostWait / 2, most: refusedWait}
-	up := true // what was told last; a worker that is not there at first is down
 	for {
 		if !e.greeted {
 			e.greet(helloTimeout)
+			e.note()
 		}
 		e.greeted = false
 		var refused *RefusedError
@@ -74,25 +91,17 @@ func (e *endpoint) run() {
 		case e.ctx.Err() != nil:
 			return
 		case errors.As(err, &refused):
-			e.refuse(err)
-			up = false
 			if !again.wait(e.ctx) {
 				return
 			}
 			continue
 		case err != nil:
-			if up {
-				e.c.house.Note(e.name, rows.Down, err)
-			}
-			up = false
 			if !down.wait(e.ctx) {
 				return
 			}
 			continue
 		}
 		again.reset()
-		up = true
-		e.c.house.Note(e.name, rows.Up, nil)
 		began := time.Now()
 		err := e.work()
 		if e.ctx.Err() != nil {
@@ -106,7 +115,7 @@ func (e *endpoint) run() {
 		} else {
 			e.c.house.Note(e.name, rows.Down, err)
 		}
-		up = false
+		e.up = false
 		if !down.wait(e.ctx) {
 			return
 		}

@@ -14,15 +14,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/planktonml/plankton/pipeline"
 	"github.com/planktonml/plankton/remote"
 )
 
 // mortal is a worker that can be killed and comes back at the same address as another
 // process.
 type mortal struct {
-	t    testing.TB
-	j    job
-	wrap func(http.Handler) http.Handler
+	p *pipeline.Pipeline
 
 	mu     sync.Mutex
 	addr   string
@@ -30,36 +29,37 @@ type mortal struct {
 	done   chan struct{}
 }
 
-func newMortal(t testing.TB, j job, wrap func(http.Handler) http.Handler) *mortal {
+func newMortal(t testing.TB, j job) *mortal {
 	j.options.Remote, j.options.BatchSize = nil, 1
-	m := &mortal{t: t, j: j, wrap: wrap, addr: "127.0.0.1:0"}
-	m.start()
+	m := &mortal{p: j.pipeline(t), addr: "127.0.0.1:0"}
+	require.NoError(t, m.start())
 	t.Cleanup(m.kill)
 	return m
 }
 
 func (m *mortal) url() string { return "http://" + m.addr }
 
-func (m *mortal) start() {
-	s, err := remote.NewServer(m.j.pipeline(m.t), remote.ServerOptions{})
-	require.NoError(m.t, err)
-	var h http.Handler = s
-	if m.wrap != nil {
-		h = m.wrap(s)
+// start begins to serve. The error may be that the port was taken meanwhile: the worker stays
+// away then.
+func (m *mortal) start() error {
+	s, err := remote.NewServer(m.p, remote.ServerOptions{})
+	if err != nil {
+		return err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	l, err := net.Listen("tcp", m.addr)
 	if err != nil {
-		return // the port was taken meanwhile: the worker stays away
+		return err
 	}
 	m.addr = l.Addr().String()
-	server, done := &http.Server{Handler: h}, make(chan struct{})
+	server, done := &http.Server{Handler: s}, make(chan struct{})
 	m.server, m.done = server, done
 	go func() {
 		defer close(done)
 		server.Serve(l)
 	}()
+	return nil
 }
 
 // kill ends the worker in the middle of what it does.
@@ -73,51 +73,47 @@ func (m *mortal) kill() {
 	}
 }
 
-// slow has a worker take its time for each request.
-func slow(d time.Duration) func(http.Handler) http.Handler {
-	return func(h http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-			if req.Method == http.MethodPost {
-				select {
-				case <-time.After(d):
-				case <-req.Context().Done():
-					return
-				}
-			}
-			h.ServeHTTP(w, req)
-		})
-	}
-}
-
-// Workers are killed at random and come back, one is slow, one has other contents under the
-// same names, one sample in a hundred is bad, the world changes, and each world goes on in a
-// new process from the state of the last one: batches are those of one process on its own.
+// Three workers are killed at random and come back, a fourth is ten times slower, a fifth has
+// other pictures under the same names, one picture in a hundred is damaged, the world changes
+// from 4 to 3 to 5, and each world goes on in new pipelines from the state of the last one: the
+// SHA-256 of every batch is that of one process on its own.
 func TestChaos(t *testing.T) {
+	rounds := 4
 	if testing.Short() {
-		t.Skip("many runs")
+		rounds = 1
 	}
-	testChaos(t, 1)
+	for _, j := range []job{
+		{samples: 300, files: true, cost: 200 * time.Microsecond},
+		{samples: 600, bad: 100, cost: 100 * time.Microsecond},
+	} {
+		t.Run(fmt.Sprintf("files %t", j.files), func(t *testing.T) { testChaos(t, j, rounds) })
+		if testing.Short() {
+			return
+		}
+	}
 }
 
-func testChaos(t *testing.T, seed uint64) {
-	rnd := rand.New(rand.NewPCG(seed, 1))
-	j := job{samples: 1200, cost: 100 * time.Microsecond, bad: 100}
-	var workers []*mortal
-	var urls []string
-	for range 3 {
-		workers = append(workers, newMortal(t, j, nil))
-	}
-	all := append(workers[:3:3], newMortal(t, j, slow(30*time.Millisecond)))
-	other := j
+func testChaos(t *testing.T, j job, rounds int) {
+	want := j.worlds(t, nil)
+	other, slow := j, j
 	other.salt = 0.5
-	all = append(all, newMortal(t, other, nil))
-	for _, w := range all {
+	slow.cost *= 10
+	if j.files {
+		slow.cost += 5 * time.Millisecond // of decoding
+	}
+	var workers []*mortal
+	for _, j := range []job{j, j, j, slow, other} {
+		workers = append(workers, newMortal(t, j))
+	}
+	var urls []string
+	for _, w := range workers {
 		urls = append(urls, w.url())
 	}
 	stop := make(chan struct{})
 	var chaos sync.WaitGroup
-	var kills atomic.Int64
+	var kills, refused atomic.Int64
 	chaos.Go(func() {
+		rnd := rand.New(rand.NewPCG(1, 1))
 		for {
 			w := workers[rnd.IntN(3)]
 			for _, d := range []int{100, 30} {
@@ -130,23 +126,21 @@ func testChaos(t *testing.T, seed uint64) {
 					w.kill()
 					kills.Add(1)
 				} else {
-					w.start()
+					_ = w.start() // it may stay away
 				}
 			}
 		}
 	})
 	defer chaos.Wait()
 	defer close(stop)
-	elsewhere := func(only bool) *remote.Workers { return &remote.Workers{Addresses: urls, Only: only} }
-	var refused atomic.Int64
 	j.refused = func(error) { refused.Add(1) }
-	want := j.worlds(t, nil)
-	for _, only := range []bool{false, true} {
-		require.Equal(t, want, j.worlds(t, elsewhere(only)), "Only: %t", only)
+	j.made = new(atomic.Int64)
+	for round := 0; round < rounds || refused.Load() == 0 || kills.Load() == 0 || j.made.Load() == 0; round++ {
+		require.Less(t, round, 30, "nobody was killed, made a row, or found the worker with other contents")
+		w := &remote.Workers{Addresses: urls, Only: round%2 == 1, Cached: round%4 < 2}
+		require.Equal(t, want, j.worlds(t, w), "Only: %t, Cached: %t", w.Only, w.Cached)
 	}
-	require.Positive(t, kills.Load())
-	require.Positive(t, refused.Load(), "nobody found the worker with other contents")
-	t.Log(fmt.Sprint(kills.Load(), " kills, ", refused.Load(), " refusals"))
+	t.Log(fmt.Sprint(j.made.Load(), " rows from elsewhere, ", kills.Load(), " kills, ", refused.Load(), " refusals, ", len(want), " batches"))
 }
 
 // A worker that takes requests and answers nothing is down soon, and the run goes on.

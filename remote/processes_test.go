@@ -32,6 +32,7 @@ const workerVariable = "PLANKTON_TEST_WORKER"
 // processJob is a job as a process is told of it.
 type processJob struct {
 	Samples, Bad int
+	Files        bool
 	Salt         float32
 	Cost         time.Duration
 	Listen       string
@@ -52,7 +53,7 @@ func beWorker() bool {
 	}
 	var c processJob
 	fail(json.Unmarshal([]byte(text), &c))
-	p, err := pipeline.New(pipeline.Options{BatchSize: 1, Workers: 1}, job{samples: c.Samples, bad: c.Bad, salt: c.Salt, cost: c.Cost}.define)
+	p, err := pipeline.New(pipeline.Options{BatchSize: 1, Workers: 1}, job{samples: c.Samples, bad: c.Bad, files: c.Files, salt: c.Salt, cost: c.Cost}.define)
 	fail(err)
 	s, err := remote.NewServer(p, remote.ServerOptions{})
 	fail(err)
@@ -71,13 +72,12 @@ func beWorker() bool {
 
 // process is a worker in a process of its own.
 type process struct {
-	t   testing.TB
 	j   processJob
 	cmd *exec.Cmd
 }
 
 func newProcess(t testing.TB, j processJob) *process {
-	p := &process{t: t, j: j}
+	p := &process{j: j}
 	p.j.Listen = "127.0.0.1:0"
 	require.NoError(t, p.start())
 	t.Cleanup(p.kill)
@@ -86,15 +86,22 @@ func newProcess(t testing.TB, j processJob) *process {
 
 func (p *process) start() error {
 	text, err := json.Marshal(p.j)
-	require.NoError(p.t, err)
+	if err != nil {
+		return err
+	}
 	p.cmd = exec.Command(os.Args[0])
 	p.cmd.Env = append(os.Environ(), workerVariable+"="+string(text))
 	p.cmd.Stderr = os.Stderr
-	_, err = p.cmd.StdinPipe()
-	require.NoError(p.t, err)
+	if _, err = p.cmd.StdinPipe(); err != nil {
+		return err
+	}
 	out, err := p.cmd.StdoutPipe()
-	require.NoError(p.t, err)
-	require.NoError(p.t, p.cmd.Start())
+	if err != nil {
+		return err
+	}
+	if err := p.cmd.Start(); err != nil {
+		return err
+	}
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
 		return err
@@ -104,8 +111,10 @@ func (p *process) start() error {
 }
 
 func (p *process) kill() {
-	p.cmd.Process.Kill()
-	p.cmd.Wait()
+	if p.cmd.Process != nil {
+		p.cmd.Process.Kill()
+		p.cmd.Wait()
+	}
 }
 
 // TestChaos with processes that are killed.
@@ -113,8 +122,8 @@ func TestChaosOfProcesses(t *testing.T) {
 	if *chaosFor == 0 {
 		t.Skip("takes long; run it with -remote.chaos=1m")
 	}
-	c := processJob{Samples: 1200, Bad: 100, Cost: 200 * time.Microsecond}
-	j := job{samples: c.Samples, bad: c.Bad, cost: c.Cost}
+	c := processJob{Samples: 400, Files: true, Cost: 500 * time.Microsecond}
+	j := job{samples: c.Samples, files: c.Files, cost: c.Cost}
 	var mortals []*process
 	var urls []string
 	for range 3 {
@@ -149,10 +158,12 @@ func TestChaosOfProcesses(t *testing.T) {
 	defer chaos.Wait()
 	defer close(stop)
 	j.refused = func(error) { refused.Add(1) }
+	j.made = new(atomic.Int64)
 	want := j.worlds(t, nil)
 	for began, n := time.Now(), 0; time.Since(began) < *chaosFor; n++ {
 		require.Equal(t, want, j.worlds(t, &remote.Workers{Addresses: urls, Only: n%2 == 1}))
 	}
 	require.Positive(t, refused.Load())
+	require.Positive(t, j.made.Load())
 	t.Logf("%d batches each time equal, under %d kills; %d refusals", len(want), kills.Load(), refused.Load())
 }

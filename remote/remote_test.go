@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -32,8 +33,10 @@ type job struct {
 	salt    float32       // of the data
 	cost    time.Duration // of a row
 	bad     int           // one sample in so many fails; 0 none, -1 all
+	files   bool          // the samples are pictures, of which one in a hundred is damaged
 	options pipeline.Options
-	refused func(error) // is told of workers that are refused; may be nil
+	refused func(error)   // is told of workers that are refused; may be nil
+	made    *atomic.Int64 // counts the rows that worlds gets from elsewhere; may be nil
 
 	rank, world int
 }
@@ -49,6 +52,10 @@ func (j job) pipeline(t testing.TB) *pipeline.Pipeline {
 }
 
 func (j job) define(g *pipeline.Graph) {
+	if j.files {
+		j.gallery(g)
+		return
+	}
 	data := make([]float32, 3*j.samples)
 	for i := range data {
 		data[i] = float32(i) + j.salt
@@ -88,14 +95,43 @@ func (j job) define(g *pipeline.Graph) {
 // digests returns a sum of every batch of some epochs.
 func digests(t testing.TB, p *pipeline.Pipeline, epochs int) (sums []string) {
 	t.Helper()
+	return digestsAtLeisure(t, p, epochs, 0)
+}
+
+// digestsAtLeisure is digests of a consumer that is at work for a while with each batch.
+func digestsAtLeisure(t testing.TB, p *pipeline.Pipeline, epochs int, work time.Duration) (sums []string) {
+	t.Helper()
 	l, err := iterator.New(iterator.Options{}, p)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, l.Close()) }()
 	for b, err := range l.Epochs(t.Context(), epochs) {
 		require.NoError(t, err)
 		sums = append(sums, digest(b))
+		time.Sleep(work)
 	}
 	return sums
+}
+
+// elsewhere returns how many rows of a run came from workers elsewhere, which may be none: the
+// process may have made all of them before a worker began.
+func elsewhere(p *pipeline.Pipeline) (rows int64) {
+	for _, r := range p.Stats().Remote {
+		rows += r.Rows
+	}
+	return rows
+}
+
+// eventually has whole runs made until one of them has seen what it waits for. Workers elsewhere
+// may be too late for all rows of a run, so the consumer takes more and more time for its work,
+// in which no row is stolen from them.
+func eventually(t testing.TB, what string, run func(work time.Duration) bool) {
+	t.Helper()
+	for i := range 30 {
+		if run(time.Duration(i*i) * time.Millisecond / 10) {
+			return
+		}
+	}
+	require.Fail(t, "in no run: "+what)
 }
 
 func digest(b *iterator.Batch) string {
@@ -110,27 +146,27 @@ func digest(b *iterator.Batch) string {
 			}
 		}
 	}
-	return fmt.Sprintf("%x", h.Sum(nil)[:8])
+	return fmt.Sprintf("%x", h.Sum(nil))
 }
 
-// worlds runs an epoch and a half in worlds of 4, 3 and 5 ranks, of which it runs the first
-// and the last: each goes on from the state
-// of the one before, which is the same on all ranks, in new pipelines. Bad samples are skipped
-// or replaced. It returns a sum of every batch.
-func (j job) worlds(t testing.TB, elsewhere *remote.Workers) (sums []string) {
+// worlds runs all ranks of worlds of 4, 3 and 5, one after the other. Each world goes on from the
+// state of the one before, which is the same on all ranks, in new pipelines, and ends in the
+// middle of an epoch. Bad samples are skipped or replaced. It returns the SHA-256 of every batch.
+func (j job) worlds(t testing.TB, workers *remote.Workers) (sums []string) {
 	t.Helper()
 	j.options.BatchSize, j.options.Workers, j.options.Seed = 8, 2, 5
-	if elsewhere != nil {
-		j.options.Remote = elsewhere
+	if workers != nil {
+		j.options.Remote = workers
 	}
 	var state []byte
 	for i, world := range []int{4, 3, 5} {
 		j.world = world
 		j.options.OnError = []pipeline.ErrorPolicy{pipeline.Skip, pipeline.Replace, pipeline.Skip}[i]
 		var next []byte
-		for _, rank := range []int{0, world - 1} {
+		for rank := range world {
 			j.rank = rank
-			l, err := iterator.New(iterator.Options{}, j.pipeline(t))
+			p := j.pipeline(t)
+			l, err := iterator.New(iterator.Options{}, p)
 			require.NoError(t, err)
 			if state != nil {
 				var s iterator.State
@@ -141,15 +177,20 @@ func (j job) worlds(t testing.TB, elsewhere *remote.Workers) (sums []string) {
 			for b, err := range l.Epochs(t.Context(), 2) {
 				require.NoError(t, err)
 				sums = append(sums, fmt.Sprint(world, rank, digest(b)))
-				if steps++; steps == 17 {
+				if steps++; steps == 9 {
 					break
 				}
 			}
 			s, err := l.State()
 			require.NoError(t, err)
-			next, err = json.Marshal(s)
+			own, err := json.Marshal(s)
 			require.NoError(t, err)
+			require.True(t, rank == 0 || string(own) == string(next), "rank %d of %d has the state %s and not %s", rank, world, own, next)
+			next = own
 			require.NoError(t, l.Close())
+			if j.made != nil {
+				j.made.Add(elsewhere(p))
+			}
 		}
 		state = next
 	}
@@ -174,11 +215,15 @@ func TestBatchesAreThoseOfOneProcess(t *testing.T) {
 	_, b := worker(t, j)
 	for _, only := range []bool{false, true} {
 		j.options.Remote = &remote.Workers{Addresses: []string{a.URL, b.URL}, Only: only}
-		p := j.pipeline(t)
-		require.Equal(t, want, digests(t, p, 2))
-		for _, r := range p.Stats().Remote {
-			t.Log(r)
-		}
+		eventually(t, "workers elsewhere make rows", func(work time.Duration) bool {
+			p := j.pipeline(t)
+			require.Equal(t, want, digestsAtLeisure(t, p, 2, work))
+			require.Len(t, p.Stats().Remote, 2, "workers are known from the beginning")
+			for _, r := range p.Stats().Remote {
+				t.Log(r)
+			}
+			return elsewhere(p) > 0
+		})
 	}
 }
 

@@ -33,6 +33,13 @@ type Workers struct {
 	// probation whatever Audit is.
 	Audit int
 
+	// Cached has rows go to the worker that owns their block, because workers keep what they have
+	// read: workers that can each keep a part of the data together keep all of it. A block is a
+	// shard of the first reader's data set, or a sample where it has none. It must not change the
+	// batches, and does not; without caches it is of no use. Under Options.MemoryBudget it has no
+	// effect, since rows are begun in their order there.
+	Cached bool
+
 	TLS       *tls.Config // for https; default the roots of the system. ClientTLS makes one from files
 	Token     string      // that the workers ask for; empty for none
 	PlainText bool        // allow plain HTTP to other machines: the network is trusted
@@ -96,7 +103,7 @@ func (w *Workers) Plan() rows.Plan {
 			lanes += o.InFlight
 		}
 	}
-	return rows.Plan{Lanes: min(lanes, mostLane), Rows: o.Rows, Only: o.Only, Patience: o.Patience, Audit: max(0, o.Audit)}
+	return rows.Plan{Lanes: min(lanes, mostLane), Rows: o.Rows, Only: o.Only, Patience: o.Patience, Audit: max(0, o.Audit), Cached: o.Cached}
 }
 
 var _ rows.Makers = (*Workers)(nil)

@@ -34,6 +34,9 @@ type house struct {
 	seats  chan *worker // of lanes, free
 	first  bool         // no run has begun
 
+	standing atomic.Int32 // lanes without a seat
+	router   *router      // nil where no maker has a cache
+
 	cost   atomic.Int64 // nanoseconds of a row in this process, 0 while not known
 	checks atomic.Int32 // rows of compared
 
@@ -43,6 +46,7 @@ type house struct {
 	at       int // lanes that may take rows
 	parked   bool
 	trusts   map[string]*trust  // by instance
+	probed   int64              // rows that their probations take
 	compared map[rowPlace]check // rows that this process makes as well
 	remotes  map[string]*stats.Remote
 	paces    map[string]*pace
@@ -65,6 +69,9 @@ func (r *sampleRegion) newHouse() error {
 		trusts: map[string]*trust{}, compared: map[rowPlace]check{}, remotes: map[string]*stats.Remote{}, paces: map[string]*pace{},
 	}
 	h.changed.L = &h.mu
+	if h.plan.Cached && r.p.Options().MemoryBudget == 0 { // under a budget rows are begun in order
+		h.router = newRouter(r.p.Readers()[0].Source)
+	}
 	h.seats = make(chan *worker, h.plan.Lanes)
 	for _, w := range r.workers {
 		w.house = h
@@ -108,9 +115,6 @@ func (h *house) wait() {
 	for _, t := range h.trusts { // what was asked for and did not come is asked for anew
 		t.asked = t.equal
 	}
-	for _, s := range h.remotes {
-		s.Up = false
-	}
 	h.mu.Unlock()
 }
 
@@ -121,7 +125,6 @@ func (h *house) Definition() rows.Definition { return definition(h.r.p) }
 func (h *house) Note(name string, n rows.Note, err error) {
 	h.mu.Lock()
 	s := h.remote(name)
-	s.Up = n == rows.Up
 	events := &h.r.p.Options().Events
 	told := events.WorkerUp
 	switch n {
@@ -156,7 +159,9 @@ func (h *house) stats() []stats.Remote {
 	defer h.mu.Unlock()
 	all := []stats.Remote{}
 	for _, s := range h.remotes {
-		all = append(all, *s)
+		one := *s
+		one.Up = slices.ContainsFunc(h.lanes, func(l *lane) bool { return l.name == one.Name })
+		all = append(all, one)
 	}
 	slices.SortFunc(all, func(a, b stats.Remote) int { return strings.Compare(a.Name, b.Name) })
 	return all
@@ -300,15 +305,38 @@ func (x *laneRow) older(y *laneRow) bool {
 	return x.t.Age() < y.t.Age() || x.t.Age() == y.t.Age() && x.t.Row > y.t.Row
 }
 
-// Lane implements rows.House.
+// Lane implements rows.House. Where there are more lanes than seats, they take turns.
 func (h *house) Lane(ctx context.Context, name, instance string, m rows.Maker) error {
+	number := 0
+	if h.router != nil {
+		h.mu.Lock()
+		number = h.router.present(name, 1)
+		h.mu.Unlock()
+		defer func() {
+			h.mu.Lock()
+			h.router.present(name, -1)
+			h.mu.Unlock()
+		}()
+	}
+	for {
+		if err := h.sit(ctx, name, number, instance, m); err != nil {
+			return err
+		}
+	}
+}
+
+// sit has a lane make rows until it fails, or has made a request and others wait for its seat.
+func (h *house) sit(ctx context.Context, name string, number int, instance string, m rows.Maker) error {
 	var w *worker
+	h.standing.Add(1)
 	select {
 	case w = <-h.seats:
+		h.standing.Add(-1)
 	case <-ctx.Done():
+		h.standing.Add(-1)
 		return context.Cause(ctx)
 	}
-	l := &lane{h: h, w: w, name: name, instance: instance, at: -1}
+	l := &lane{h: h, w: w, name: name, number: number, instance: instance, at: -1}
 	defer l.end()
 	h.mu.Lock()
 	h.lanes = append(h.lanes, l)
@@ -318,11 +346,10 @@ func (h *house) Lane(ctx context.Context, name, instance string, m rows.Maker) e
 		if err != nil {
 			return err
 		}
-		t, err := h.r.rows.Take(ctx, n)
-		if err != nil {
+		if err := l.take(ctx, n); err != nil {
 			return err
 		}
-		if err := l.ask(ctx, m, t); err != nil {
+		if err := l.ask(ctx, m); err != nil || h.standing.Load() > 0 {
 			return err
 		}
 	}

@@ -20,6 +20,8 @@ type lane struct {
 	w    *worker // for what stands behind the cut; nobody else's
 	name string
 
+	number int // of the name, where rows are routed
+
 	// house.mu guards these.
 	instance string    // the process that answered last
 	rows     []laneRow // of the request
@@ -36,6 +38,9 @@ type lane struct {
 	waits    atomic.Bool
 
 	// The lane's goroutine has these to itself.
+	picked   []executor.Taken // rows for the next request
+	suits    []int            // the owners of new rows
+	next     []laneRow        // the rows of the next request
 	q        rows.Request
 	ids      []int64
 	at       int   // the row that is arriving, -1 for none
@@ -63,13 +68,25 @@ const (
 	gone                     // others make it, or have made it
 )
 
+// take takes up to n rows for the next request, and waits for the first.
+func (l *lane) take(ctx context.Context, n int) error {
+	l.picked = l.picked[:0]
+	if l.h.router != nil {
+		return l.takeRouted(ctx, n)
+	}
+	t, err := l.h.r.rows.Take(ctx, n)
+	if err == nil {
+		l.picked = append(l.picked, t)
+	}
+	return err
+}
+
 // ask has m make what was taken.
-func (l *lane) ask(ctx context.Context, m rows.Maker, t executor.Taken) error {
+func (l *lane) ask(ctx context.Context, m rows.Maker) error {
 	h := l.h
-	l.voidRows(&t)
 	rctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	if !l.hold(t, cancel) {
+	if !l.hold(cancel) {
 		return nil
 	}
 	err := m.Make(rctx, &l.q, l)
@@ -138,32 +155,31 @@ func (l *lane) voidRows(t *executor.Taken) {
 	}
 }
 
-// hold makes what was taken the rows of the lane and of its next request. It reports false if
+// hold makes what was picked the rows of the lane and of its next request. It reports false if
 // there is none, or if the run is parked.
-func (l *lane) hold(t executor.Taken, cancel context.CancelFunc) bool {
-	if t.Row == t.End {
-		return false
-	}
+func (l *lane) hold(cancel context.CancelFunc) bool {
 	h := l.h
-	f := h.r.flights[t.Call.Slot()]
 	l.q.Seed = h.r.p.Options().Seed
-	l.q.Keys, l.ids = l.q.Keys[:0], l.ids[:0]
-	readers := len(f.samples)
-	for row := t.Row; row < t.End; row++ {
-		for _, samples := range f.samples {
-			l.ids = append(l.ids, samples[row])
+	l.q.Keys, l.ids, l.next = l.q.Keys[:0], l.ids[:0], l.next[:0]
+	for i := range l.picked {
+		t := &l.picked[i]
+		l.voidRows(t)
+		f := h.r.flights[t.Call.Slot()]
+		for row := t.Row; row < t.End; row++ {
+			at := len(l.ids)
+			for _, samples := range f.samples {
+				l.ids = append(l.ids, samples[row])
+			}
+			l.q.Keys = append(l.q.Keys, rows.Key{Epoch: f.visit(row), IDs: l.ids[at:len(l.ids):len(l.ids)]})
+			l.next = append(l.next, laneRow{t: t.Part(row, row+1), f: f})
 		}
 	}
-	for row := t.Row; row < t.End; row++ {
-		at := (row - t.Row) * readers
-		l.q.Keys = append(l.q.Keys, rows.Key{Epoch: f.visit(row), IDs: l.ids[at : at+readers : at+readers]})
+	if len(l.next) == 0 {
+		return false
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	l.rows = l.rows[:0]
-	for row := t.Row; row < t.End; row++ {
-		l.rows = append(l.rows, laneRow{t: t.Part(row, row+1), f: f})
-	}
+	l.rows, l.next = l.next, l.rows[:0]
 	l.began = now()
 	if !slices.ContainsFunc(h.lanes, func(other *lane) bool { return other != l && other.name == l.name && len(other.rows) > 0 }) {
 		p := h.pace(l.name) // nobody asked meanwhile, so the time says nothing

@@ -168,6 +168,11 @@ func (r *recorder) addTo(ops []stats.Operator) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	given := r.shownRows.Load()
+	for i := range r.first { // a row from elsewhere waits for memory before its first step here
+		if op := r.operators[i]; op >= 0 {
+			ops[op].WaitMemory += time.Duration(r.shown[i].memory)
+		}
+	}
 	for i := r.first; i < len(r.shown); i++ {
 		c := &r.shown[i]
 		if op := r.operators[i]; op >= 0 {

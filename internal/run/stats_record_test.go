@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/planktonml/plankton/pipeline/datum"
+	"github.com/planktonml/plankton/pipeline/stats"
 )
 
 // BenchmarkRecord is what the statistics cost for one sample of four operators,
@@ -31,4 +32,14 @@ func BenchmarkRecord(b *testing.B) {
 			}
 		})
 	}
+}
+
+// What a row from elsewhere waited for memory counts, also where its first step here is behind a
+// cut.
+func TestWaitsBeforeTheFirstStepCount(t *testing.T) {
+	r := &recorder{first: 2, operators: []int{0, 1, 2}, shown: []opCounts{{memory: 5}, {}, {memory: 3}}}
+	r.shownRows.Store(7)
+	ops := make([]stats.Operator, 3)
+	r.addTo(ops)
+	require.Equal(t, []stats.Operator{{WaitMemory: 5}, {}, {WaitMemory: 3, Samples: 7}}, ops)
 }

@@ -14,8 +14,8 @@ import (
 // and given back to the workers of this process, whose row is the one that counts.
 
 const (
-	probation  = 32   // rows that are compared before one is used
-	probeShare = 1000 // or one in so many of the data set where that is less,
+	probation  = 32   // rows that are compared before one is used,
+	probeShare = 400  // and fewer the more of one row in so many of an epoch other processes had compared,
 	probeRows  = 4    // but so many at least; also the rows of a lane's first requests
 	hopeless   = 16   // rows that a process could not make, and none that it could
 	mostTrusts = 4096 // processes that are known
@@ -43,8 +43,10 @@ func (h *house) trust(instance string) *trust {
 		if len(h.trusts) >= mostTrusts {
 			clear(h.trusts)
 		}
-		n := h.r.p.Readers()[0].Source.Len()
-		t = &trust{need: int(min(probation, max(probeRows, n/probeShare)))}
+		r := h.r.p.Readers()[0]
+		left := r.Source.Len()/int64(max(1, r.Plan.Shards))/probeShare - h.probed
+		t = &trust{need: int(min(probation, max(probeRows, left/8)))}
+		h.probed += int64(t.need)
 		h.trusts[instance] = t
 	}
 	return t

@@ -50,6 +50,7 @@ type Plan struct {
 	Only     bool          // workers of the process take new rows only while no maker works
 	Patience time.Duration // the shortest time after which rows that do not come are overdue
 	Audit    int           // one row in so many is made in this process as well and compared; 0 none
+	Cached   bool          // makers keep what they have read: rows go to the one that has read their block before, if it is free
 }
 
 // House is a run that has rows to make.

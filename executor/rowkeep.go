@@ -1,0 +1,73 @@
+package executor
+
+import "context"
+
+// Some takers make some rows better than others do, such as those that have what the row is made
+// of in a cache. New rows are taken as a whole then, by whoever finds them first, and kept for
+// those that they suit best (Keep). Nobody waits for a row that is kept: who has none of its own
+// relieves the taker that has most, and workers take all rows as they come.
+
+// TakeFor waits for rows as Take does, for the taker of a number from 1. It returns a row that is
+// kept for that taker or was given back; or else, where fresh is true, all rows of an iteration
+// that were not taken yet, which are to be given to Keep; or else a row that is kept for the
+// taker that has most.
+func (e *RowPool) TakeFor(ctx context.Context, taker int) (t Taken, fresh bool, err error) {
+	t, err = e.await(ctx, func() (t Taken, ok bool) {
+		fresh = false
+		if t, ok = e.takeKept(taker); ok {
+			return t, true
+		}
+		if t, fresh = e.takeNew(e.tickets); fresh {
+			return t, true
+		}
+		return e.relieve()
+	})
+	return t, fresh, err
+}
+
+// TryFor takes another row that is kept for a taker or was given back, if there is one.
+func (e *RowPool) TryFor(taker int) (Taken, bool) {
+	return e.counted(func() (Taken, bool) { return e.takeKept(taker) })
+}
+
+// Keep gives rows of Take back, which have not been made: each is kept for the taker that suits
+// says of it, 0 for none.
+func (e *RowPool) Keep(t Taken, suits []int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for i, taker := range suits {
+		row := t.Row + i*e.grain
+		e.again = append(e.again, againRow{Taken{t.Call, row, min(row+e.grain, t.End), t.seq}, false, taker})
+		if taker > 0 {
+			for len(e.kept) <= taker {
+				e.kept = append(e.kept, 0)
+			}
+			e.kept[taker]++
+		}
+	}
+	e.agains.Store(int32(len(e.again)))
+	if e.taken -= t.End - t.Row; e.taken == 0 {
+		e.quiet.Broadcast()
+	}
+	e.wakeUp()
+}
+
+// takeKept takes the oldest row that is kept for a taker or was given back.
+func (e *RowPool) takeKept(taker int) (Taken, bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.takeOldest(func(r *againRow) bool { return r.taker == taker || r.taker == 0 && !r.own })
+}
+
+// relieve takes the oldest row of the taker that has most rows kept for it.
+func (e *RowPool) relieve() (Taken, bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	most := 0
+	for taker, n := range e.kept {
+		if n > 0 && (most == 0 || n > e.kept[most]) {
+			most = taker
+		}
+	}
+	return e.takeOldest(func(r *againRow) bool { return most > 0 && r.taker == most })
+}

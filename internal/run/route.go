@@ -1,0 +1,129 @@
+package run
+
+import (
+	"context"
+	"hash/fnv"
+	"slices"
+
+	"github.com/planktonml/plankton/executor"
+	"github.com/planktonml/plankton/pipeline/datum"
+)
+
+// With Plan.Cached rows go to the maker that owns the block of their sample, which has it in a
+// cache after the first epoch: its shard, or the sample itself. The owner is the maker whose
+// name and the block have the largest hash together, so all training programs agree on it
+// without asking each other, and when a maker comes or goes only its own blocks move.
+//
+// Who finds new rows first keeps them for their owners (executor.RowPool.Keep). A maker takes
+// rows of its own first, and where there are none relieves the one that has most.
+type router struct {
+	shards []int64 // the index behind each, nil where samples are blocks
+
+	// house.mu guards these.
+	makers  []owner // that have lanes
+	numbers map[string]int
+}
+
+type owner struct {
+	number int // from 1, for good
+	lanes  int
+	hash   uint64 // of the name
+}
+
+func newRouter(source datum.Source) *router {
+	r := &router{numbers: map[string]int{}}
+	if s, ok := source.(datum.Sharded); ok {
+		r.shards = s.ShardEnds()
+	}
+	return r
+}
+
+// present notes that a maker has a lane more or less, and returns its number; mu of the house is
+// held.
+func (r *router) present(name string, lanes int) int {
+	number := r.numbers[name]
+	if number == 0 {
+		number = len(r.numbers) + 1
+		r.numbers[name] = number
+	}
+	i := slices.IndexFunc(r.makers, func(o owner) bool { return o.number == number })
+	if i < 0 {
+		sum := fnv.New64a()
+		sum.Write([]byte(name))
+		i, r.makers = len(r.makers), append(r.makers, owner{number: number, hash: scramble(sum.Sum64())})
+	}
+	if r.makers[i].lanes += lanes; r.makers[i].lanes == 0 {
+		r.makers = slices.Delete(r.makers, i, i+1)
+	}
+	return number
+}
+
+// owner returns the number of the maker that owns the block of a sample; mu of the house is held.
+func (r *router) owner(sample int64) (number int) {
+	block := uint64(sample)
+	if r.shards != nil {
+		shard, on := slices.BinarySearch(r.shards, sample)
+		if on { // the first sample of the next one
+			shard++
+		}
+		block = uint64(shard)
+	}
+	block = scramble(block)
+	var most uint64
+	for i := range r.makers {
+		if h := scramble(r.makers[i].hash ^ block); number == 0 || h > most {
+			number, most = r.makers[i].number, h
+		}
+	}
+	return number
+}
+
+// scramble spreads numbers over all others, one to one (Steele, Lea and Flood 2014, Fast
+// splittable pseudorandom number generators).
+func scramble(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// takeRouted takes up to n rows for the lane.
+func (l *lane) takeRouted(ctx context.Context, n int) error {
+	h := l.h
+	for {
+		t, fresh, err := h.r.rows.TakeFor(ctx, l.number)
+		if err != nil {
+			return err
+		}
+		if !fresh {
+			l.picked = append(l.picked, t)
+			break
+		}
+		l.keep(t)
+	}
+	for len(l.picked) < n {
+		t, ok := h.r.rows.TryFor(l.number)
+		if !ok {
+			break
+		}
+		l.picked = append(l.picked, t)
+	}
+	return nil
+}
+
+// keep keeps new rows for their owners.
+func (l *lane) keep(t executor.Taken) {
+	h := l.h
+	l.voidRows(&t)
+	if t.Row == t.End {
+		return
+	}
+	f := h.r.flights[t.Call.Slot()]
+	l.suits = l.suits[:0]
+	h.mu.Lock()
+	for row := t.Row; row < t.End; row++ {
+		l.suits = append(l.suits, h.router.owner(f.samples[0][row]))
+	}
+	h.mu.Unlock()
+	h.r.rows.Keep(t, l.suits)
+}
