@@ -25,6 +25,11 @@ type Rows struct {
 	// and anew after RowPool.Again. It must not panic.
 	Row func(worker int, c *Call, row int)
 
+	// Ticket makes the rows of a ticket at once, from row up to end, which is none of them. Where
+	// it reports false, or ends its goroutine, they are made by Row. It must not panic, and may
+	// be nil.
+	Ticket func(worker int, c *Call, row, end int) bool
+
 	// Ran is called by a worker that has made all rows of a ticket (Grain), before they
 	// count as done. It may be nil.
 	Ran func(worker int)

@@ -214,6 +214,47 @@ func TestGoexitLosesTheRowAndNotTheWorker(t *testing.T) {
 	l.take()
 }
 
+// The rows of a ticket are made at once, or one by one if that was refused or has ended the
+// goroutine: then no row is lost.
+func TestTicketsAtOnce(t *testing.T) {
+	for _, workers := range []int{1, 3} {
+		const batches = 100
+		p := rowProgram{workers: workers, slots: 2, rows: Rows{N: 10, Grain: 4}}
+		counts := make([]atomic.Int32, (batches+p.slots+1)*p.rows.N)
+		var atOnce, oneByOne, lost atomic.Int32
+		p.rows.Ticket = func(_ int, c *Call, row, end int) bool {
+			switch (int(c.Root()) + row/4) % 3 {
+			case 0:
+				return false
+			case 1:
+				runtime.Goexit()
+			}
+			for ; row < end; row++ {
+				counts[int(c.Root())*p.rows.N+row].Add(1)
+				atOnce.Add(1)
+			}
+			return true
+		}
+		p.row = func(_ int, k int64, row int) {
+			counts[int(k)*p.rows.N+row].Add(1)
+			oneByOne.Add(1)
+		}
+		p.rows.Lost = func(int, *Call, int) { lost.Add(1) }
+		l := p.start(t)
+		for k := range int64(batches) {
+			l.loop.Limit(k + int64(p.slots))
+			require.Equal(t, k, l.take())
+			for row := range p.rows.N {
+				require.EqualValues(t, 1, counts[int(k)*p.rows.N+row].Load(), "iteration %d row %d", k, row)
+			}
+		}
+		l.end()
+		require.Positive(t, atOnce.Load())
+		require.Positive(t, oneByOne.Load())
+		require.Zero(t, lost.Load())
+	}
+}
+
 // A kernel behind the rows that ends the goroutine of the worker that made the last one
 // fails its node; the worker's number goes on.
 func TestGoexitBehindRowsEndsTheLoopAndNotAWorker(t *testing.T) {

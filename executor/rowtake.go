@@ -16,6 +16,8 @@ import (
 type hand struct {
 	Taken
 	busy    bool
+	whole   bool         // Rows.Ticket is at work on it
+	single  bool         // its rows are made one by one
 	yielded atomic.Int64 // nanoseconds in which the worker gave way to the consumer
 	_       [16]byte
 }
@@ -41,7 +43,10 @@ func (e *RowPool) work(worker int) {
 			return
 		}
 		release()
-		if h.busy {
+		switch {
+		case h.whole:
+			h.whole = false
+		case h.busy:
 			if e.cfg.Lost != nil {
 				e.cfg.Lost(worker, h.Call, h.Row)
 			}
@@ -55,6 +60,10 @@ func (e *RowPool) work(worker int) {
 				release()
 				return
 			}
+			h.single = e.cfg.Ticket == nil
+		}
+		if !h.single {
+			e.makeWhole(worker, h)
 		}
 		for ; h.Row < h.End; h.Row++ {
 			e.cfg.Row(worker, h.Call, h.Row)
@@ -81,6 +90,15 @@ func (e *RowPool) work(worker int) {
 			return
 		}
 	}
+}
+
+// makeWhole has Rows.Ticket make what a worker has in hand, if it can.
+func (e *RowPool) makeWhole(worker int, h *hand) {
+	h.single, h.whole = true, true
+	if e.cfg.Ticket(worker, h.Call, h.Row, h.End) {
+		h.Row = h.End
+	}
+	h.whole = false
 }
 
 // finish ends what finishing(1) began.

@@ -68,6 +68,7 @@ func (s Split) apply(src datum.Source) (datum.Source, error) {
 	p := &splitSource{Source: src, split: s, order: shard.NewPermutation(n, s.Seed)}
 	p.prefetcher, _ = src.(datum.Prefetcher)
 	p.toucher, _ = src.(datum.Toucher)
+	p.gatherer, _ = src.(datum.Gatherer)
 	each, more := n/int64(s.Folds), n%int64(s.Folds)
 	p.first, p.held = int64(s.Fold)*each+min(int64(s.Fold), more), each
 	if int64(s.Fold) < more {
@@ -85,6 +86,7 @@ type splitSource struct {
 	datum.Source
 	prefetcher datum.Prefetcher // the source, if it is one
 	toucher    datum.Toucher    // likewise
+	gatherer   datum.Gatherer   // likewise
 
 	split       Split
 	order       shard.Permutation
@@ -176,6 +178,17 @@ func (p *splitSource) ReadAhead() int {
 
 // Storage implements datum.Stored.
 func (p *splitSource) Storage() []datum.Storage { return datum.StorageOf(p.Source) }
+
+// Gathers implements datum.Gatherer.
+func (p *splitSource) Gathers() bool { return p.gatherer != nil && p.gatherer.Gathers() }
+
+// Gather implements datum.Gatherer.
+func (p *splitSource) Gather(index []int64, out []datum.Rows) bool {
+	for i, x := range index {
+		index[i] = p.whole(x)
+	}
+	return p.gatherer.Gather(index, out)
+}
 
 // Touch implements datum.Toucher.
 func (p *splitSource) Touch(index int64) {

@@ -26,6 +26,7 @@ type definition struct {
 	loader    iterator.Options
 	sampled   func(f *definition, o *iterator.Options, n int64) // one of samplers, or nil
 	sequence  int                                               // samples of the sequence that is read in place of a data set, or 0
+	gathered  bool                                              // data lie in memory, and operators take many rows at once
 }
 
 // define draws a definition.
@@ -135,6 +136,10 @@ func defineSequence(seed uint64) *definition {
 func (f *definition) graph(shard int) func(*pipeline.Graph) {
 	return func(g *pipeline.Graph) {
 		b := &builder{g: g, d: drawsOf(f.seed, 2)}
+		if f.gathered {
+			b.gather(f, shard)
+			return
+		}
 		b.read(f, shard)
 		for range f.operators {
 			if g.Err() != nil {

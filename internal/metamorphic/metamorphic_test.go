@@ -32,7 +32,7 @@ func isRefusal(err error) bool {
 // Whatever the execution and whatever a program does with its loader, batches, errors
 // and memory are what the definition says.
 func TestRandomPipelines(t *testing.T) {
-	seeds(t, 100, func(t *testing.T, seed uint64) { run(t, seed, moves) })
+	seeds(t, 100, func(t *testing.T, seed uint64) { run(t, define(seed), moves) })
 }
 
 // The same of sequences.

@@ -294,8 +294,8 @@ func (s *session) next(ctx context.Context) {
 }
 
 // run makes a session of so many moves.
-func run(t *testing.T, seed uint64, moves int) {
-	f := define(seed)
+func run(t *testing.T, f *definition, moves int) {
+	seed := f.seed
 	d := drawsOf(seed, 3)
 	want, err := tell(f)
 	var build *pipeline.BuildError

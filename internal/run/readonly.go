@@ -74,3 +74,14 @@ func (s batchSums) changed(in []batchop.Tensor) error {
 	}
 	return nil
 }
+
+// sumsOfRows are hashes of the inputs of a datum.RowsKernel; nil in builds without the tag
+// invariants.
+func sumsOfRows(in []datum.Rows) (sums []uint64) {
+	if memstats.Invariants {
+		for i := range in {
+			sums = append(sums, maphash.Bytes(sumSeed, in[i].Data))
+		}
+	}
+	return sums
+}

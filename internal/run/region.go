@@ -78,6 +78,7 @@ func newSampleRegion(e *Engine) (*sampleRegion, error) {
 			r.close()
 			return nil, err
 		}
+		w.gather = newGather(r, w)
 	}
 	if p.Options().Remote != nil {
 		if err := r.newHouse(); err != nil {
@@ -137,8 +138,11 @@ func (r *sampleRegion) newFlights() (err error) {
 
 // rowWork returns what the executor's workers do for the region's node.
 func (r *sampleRegion) rowWork() *executor.Rows {
-	w := &executor.Rows{N: r.p.Options().BatchSize, Grain: r.p.Grain(), Ran: r.ran}
+	w := &executor.Rows{N: r.p.Options().BatchSize, Grain: r.grain(), Ran: r.ran}
 	r.memory.work(w)
+	if r.gathers() {
+		w.Ticket = r.ticket
+	}
 	if r.p.Options().Events.WorkerWaited != nil {
 		w.Waited = r.waited
 	}

@@ -135,6 +135,24 @@ func (r *recorder) made() {
 	r.count()
 }
 
+// gathered counts rows that were made at once.
+func (r *recorder) gathered(rows int) {
+	r.rows += int64(rows)
+	if r.changed {
+		r.show()
+	}
+}
+
+// timed counts that a step has made so many rows at once, in so many nanoseconds.
+func (r *recorder) timed(step, rows int, busy, bytes int64) {
+	c := &r.ops[step]
+	c.timed += int64(rows)
+	c.good += int64(rows)
+	c.busy += busy
+	c.bytes += bytes
+	r.changed = true
+}
+
 // failed counts a row that the step at work could not make.
 func (r *recorder) failed() {
 	r.ops[*r.at].errors++

@@ -34,6 +34,8 @@ type worker struct {
 	kept   []cell     // what a sequence has delivered for this sample before, or nil
 	use    *memoryUse // nil without Options.EnableMemoryStats
 
+	gather *gather // nil where rows are made one by one
+
 	house *house // of a worker that makes rows which are to be compared, else nil
 
 	warned   []warned     // by the operators of the sample at work

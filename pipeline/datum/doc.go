@@ -11,14 +11,16 @@
 //
 // A [Sample] is what a kernel may know of the sample at hand. A kernel takes its random
 // numbers from a [Random], so that a sample looks the same whoever makes it. A kernel that
-// holds memory of its own is a [Releaser].
+// holds memory of its own is a [Releaser]. One whose result depends on the inputs alone can be
+// a [RowsKernel], which works on many samples by one call.
 //
 // # Readers
 //
 // A [Source] is a data set that can be read in any order, a [Sequence] one that can only be
 // read from its beginning. A Source can also be [Named], so that it can be paired with
 // another one, a [Prefetcher], which brings files nearer before they are read, a
-// [Toucher], which does the same for memory, or [Stored], which tells statistics where its
+// [Toucher], which does the same for memory, a [Gatherer], which copies many samples by one
+// call, or [Stored], which tells statistics where its
 // samples lie.
 //
 // # Running a kernel

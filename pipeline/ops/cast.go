@@ -18,14 +18,23 @@ func Cast(g *pipeline.Graph, v pipeline.Value, to datum.DType) pipeline.Value {
 	spec.DType = to
 	return one(g, pipeline.Op{
 		Name: "cast", Inputs: []pipeline.Value{v}, Outputs: []datum.Spec{spec}, Config: to.String(),
-		New: each(func(_ *datum.Sample, in, out []*datum.Tensor) error {
-			mem, err := output(out[0], in[0], to)
-			if err != nil {
-				return err
-			}
-			return imaging.Cast(mem, to, in[0].Bytes(), in[0].DType())
-		}),
+		New: func() (datum.Kernel, error) { return cast{to}, nil },
 	})
+}
+
+type cast struct{ to datum.DType }
+
+func (k cast) Run(_ *datum.Sample, in, out []*datum.Tensor) error {
+	mem, err := output(out[0], in[0], k.to)
+	if err != nil {
+		return err
+	}
+	return imaging.Cast(mem, k.to, in[0].Bytes(), in[0].DType())
+}
+
+// RunRows implements datum.RowsKernel.
+func (k cast) RunRows(_ int, in, out []datum.Rows) bool {
+	return imaging.Cast(out[0].Data, k.to, in[0].Data, in[0].Spec.DType) == nil
 }
 
 // CastLike is Cast to the type of another value, of which nothing else counts.

@@ -109,7 +109,13 @@ func CropMirrorNormalize(g *pipeline.Graph, v pipeline.Value, o CropMirrorNormal
 func (k cmn) op(inputs []pipeline.Value, channels int, spec datum.Spec) pipeline.Op {
 	return pipeline.Op{
 		Name: k.name, Inputs: inputs, Outputs: []datum.Spec{spec}, Expensive: true,
-		New: func() (datum.Kernel, error) { k := k; return &k, nil },
+		New: func() (datum.Kernel, error) {
+			k := k
+			if k.sameForAll() {
+				return &cmnOfAll{k}, nil
+			}
+			return &k, nil
+		},
 		Fuse: func(p *pipeline.Op) *pipeline.Op {
 			if fused := fuseTwist(p, k, channels, inputs, spec); fused != nil {
 				return fused
@@ -186,6 +192,35 @@ func (k *cmn) Run(_ *datum.Sample, in, out []*datum.Tensor) error {
 	out[0].SetLayout(k.layout)
 	src := imaging.Image{Pix: in[0].Bytes(), Type: in[0].DType(), H: h, W: w, C: c}
 	return plain(k.work.Apply(dst, k.to, &src, s))
+}
+
+// sameForAll reports whether nothing but the picture differs from sample to sample.
+func (k *cmn) sameForAll() bool {
+	return k.twist == nil && k.mirror.at == 0 && k.window.posY.at == 0 && k.window.posX.at == 0
+}
+
+// cmnOfAll is a cmn that does the same to all samples.
+type cmnOfAll struct{ cmn }
+
+// RunRows implements datum.RowsKernel.
+func (k *cmnOfAll) RunRows(n int, in, out []datum.Rows) bool {
+	h, w, c := in[0].Spec.Shape[0], in[0].Spec.Shape[1], in[0].Spec.Shape[2]
+	s := &k.spec
+	s.Mirror, s.DstC = k.mirror.def != 0, k.channels(c)
+	if k.window.whole() && (s.DstC == 1 || !s.DstCHW) { // pictures below each other are one of more rows
+		h, n = n*h, 1
+	}
+	var err error
+	if s.Y, s.X, s.H, s.W, err = k.window.at(nil, h, w); err != nil {
+		return false
+	}
+	for row := range n {
+		src := imaging.Image{Pix: rowOf(in[0].Data, n, row), Type: in[0].Spec.DType, H: h, W: w, C: c}
+		if k.work.Apply(rowOf(out[0].Data, n, row), k.to, &src, s) != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // perChannel checks a list of one value or one per channel.

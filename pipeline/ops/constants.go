@@ -26,12 +26,27 @@ func Constants(g *pipeline.Graph, t datum.DType, xs ...float64) pipeline.Value {
 	return one(g, pipeline.Op{
 		Name: name, Outputs: []datum.Spec{{DType: t, Shape: shape}},
 		Config: fmt.Sprint(t, xs), Detail: constant(xs),
-		New: each(func(_ *datum.Sample, _, out []*datum.Tensor) error {
-			dst, err := out[0].Resize(shape...)
-			copy(dst, mem)
-			return err
-		}),
+		New: func() (datum.Kernel, error) { return constantKernel{shape, mem}, nil },
 	})
+}
+
+type constantKernel struct {
+	shape []int
+	mem   []byte
+}
+
+func (k constantKernel) Run(_ *datum.Sample, _, out []*datum.Tensor) error {
+	dst, err := out[0].Resize(k.shape...)
+	copy(dst, k.mem)
+	return err
+}
+
+// RunRows implements datum.RowsKernel.
+func (k constantKernel) RunRows(n int, _, out []datum.Rows) bool {
+	for dst := out[0].Data; len(dst) > 0; {
+		dst = dst[copy(dst, k.mem):]
+	}
+	return true
 }
 
 // convertExactly writes numbers as elements of type t. Only what a floating-point type rounds

@@ -10,7 +10,11 @@ type FuncOptions struct {
 	Name      string       // in errors and statistics; default "func"
 	Outputs   []datum.Spec // what the function makes, one entry per output
 	Expensive bool         // takes more than some microseconds per sample
-	Config    string       // stands for the function in pipeline.Pipeline.Fingerprint; change it when its results change
+	// Rows does for n samples at once what the function does for each, as datum.RowsKernel.RunRows
+	// says; it may be nil. It is called by several workers at once, where all that the
+	// pipeline makes of single samples is made many at a time.
+	Rows   func(n int, in, out []datum.Rows) bool
+	Config string // stands for the function in pipeline.Pipeline.Fingerprint; change it when its results change
 }
 
 // Func adds a function of the user's own. It is called once per sample, by
@@ -27,5 +31,18 @@ func Func(g *pipeline.Graph, o FuncOptions, f func(c *datum.Sample, in, out []*d
 	if o.Name == "" {
 		o.Name = "func"
 	}
-	return g.Add(pipeline.Op{Name: o.Name, Inputs: inputs, Outputs: o.Outputs, New: each(f), Expensive: o.Expensive, Config: o.Config})
+	op := pipeline.Op{Name: o.Name, Inputs: inputs, Outputs: o.Outputs, New: each(f), Expensive: o.Expensive, Config: o.Config}
+	if o.Rows != nil {
+		op.New = func() (datum.Kernel, error) { return funcOfRows{f, o.Rows}, nil }
+	}
+	return g.Add(op)
 }
+
+// funcOfRows is a function that takes many samples at once.
+type funcOfRows struct {
+	datum.KernelFunc
+	rows func(n int, in, out []datum.Rows) bool
+}
+
+// RunRows implements datum.RowsKernel.
+func (k funcOfRows) RunRows(n int, in, out []datum.Rows) bool { return k.rows(n, in, out) }

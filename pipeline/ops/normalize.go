@@ -87,6 +87,12 @@ func (k *normalize) Run(_ *datum.Sample, in, out []*datum.Tensor) error {
 			k.given[i] = float32(x)
 		}
 	}
+	k.setGiven()
+	return plain(k.work.Apply(dst, k.to, in[0].Bytes(), in[0].DType(), in[0].Shape(), &k.spec))
+}
+
+// setGiven makes the numbers given what is subtracted and divided by.
+func (k *normalize) setGiven() {
 	k.spec.Mean, k.spec.StdDev = nil, nil
 	if k.mean.at != 0 {
 		k.spec.Mean = &k.given[0]
@@ -94,5 +100,26 @@ func (k *normalize) Run(_ *datum.Sample, in, out []*datum.Tensor) error {
 	if k.stddev.at != 0 {
 		k.spec.StdDev = &k.given[1]
 	}
-	return plain(k.work.Apply(dst, k.to, in[0].Bytes(), in[0].DType(), in[0].Shape(), &k.spec))
+}
+
+// RunRows implements datum.RowsKernel.
+func (k *normalize) RunRows(n int, in, out []datum.Rows) bool {
+	k.setGiven()
+	from, spec := in[0].Data, in[0].Spec
+	for row := range n {
+		for i, a := range []arg{k.mean, k.stddev} {
+			if a.at == 0 {
+				continue
+			}
+			x, ok := rowScalar(&in[a.at-1], n, row)
+			if !ok {
+				return false
+			}
+			k.given[i] = float32(x)
+		}
+		if k.work.Apply(rowOf(out[0].Data, n, row), k.to, rowOf(from, n, row), spec.DType, spec.Shape, &k.spec) != nil {
+			return false
+		}
+	}
+	return true
 }

@@ -92,9 +92,38 @@ func (k *oneHot) Run(_ *datum.Sample, in, out []*datum.Tensor) error {
 	if err != nil {
 		return err
 	}
-	n := in[0].Len()
+	inner := 1
+	for _, d := range shape[k.axis:] {
+		inner *= d
+	}
+	return k.write(mem, in[0].Bytes(), in[0].DType(), inner)
+}
+
+// RunRows implements datum.RowsKernel.
+func (k *oneHot) RunRows(n int, in, out []datum.Rows) bool {
+	inner := 1
+	if !k.scalar {
+		for _, d := range in[0].Spec.Shape[k.axis:] {
+			inner *= d
+		}
+	}
+	from, to, t := in[0].Data, out[0].Data, in[0].Spec.DType
+	if inner == 1 { // then the vectors lie one behind the other, whosever they are
+		return k.write(to, from, t, 1) == nil
+	}
+	for row := range n {
+		if k.write(rowOf(to, n, row), rowOf(from, n, row), t, inner) != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// write makes the vectors of labels, of which so many lie inside the dimension of the classes.
+func (k *oneHot) write(mem, from []byte, t datum.DType, inner int) error {
+	n := len(from) / t.Size()
 	k.labels = slices.Grow(k.labels[:0], n)[:n]
-	if err := imaging.Cast(datum.BytesOf(k.labels), datum.Int64, in[0].Bytes(), in[0].DType()); err != nil {
+	if err := imaging.Cast(datum.BytesOf(k.labels), datum.Int64, from, t); err != nil {
 		return err
 	}
 	if !k.o.IgnoreUnknown {
@@ -104,12 +133,8 @@ func (k *oneHot) Run(_ *datum.Sample, in, out []*datum.Tensor) error {
 			}
 		}
 	}
-	inner := 1
-	for _, d := range shape[k.axis:] {
-		inner *= d
-	}
 	if k.o.DType == datum.Float32 {
-		return imaging.OneHot(out[0].Float32s(), k.labels, k.o.Classes, inner, float32(k.o.On), float32(k.o.Off))
+		return imaging.OneHot(datum.View[float32](mem), k.labels, k.o.Classes, inner, float32(k.o.On), float32(k.o.Off))
 	}
 	return k.encode(mem, inner)
 }

@@ -73,12 +73,6 @@ func Constant(g *pipeline.Graph, xs ...float64) pipeline.Value {
 		g.Fail(op.Name, errors.New("there is no number; give one or more"))
 	}
 	shape := op.Outputs[0].Shape
-	op.New = each(func(_ *datum.Sample, _, out []*datum.Tensor) error {
-		if _, err := out[0].Resize(shape...); err != nil {
-			return err
-		}
-		copy(out[0].Float64s(), xs)
-		return nil
-	})
+	op.New = func() (datum.Kernel, error) { return constantKernel{shape, datum.BytesOf(xs)}, nil }
 	return one(g, op)
 }

@@ -18,6 +18,7 @@ type Column struct {
 	rows  int
 	names []string // of the classes
 	row   func(i int) []byte
+	all   []byte                  // the rows, where all have one shape
 	check func(classes int) error // that all rows are labels; nil if they cannot be
 	label func(i int) int64       // row i as a label, where there is a check
 	err   error
@@ -39,7 +40,7 @@ func Rows[T datum.Element](data []T, shape ...int) Column {
 		c.err = fmt.Errorf("%d elements are not a whole number of rows of %d", len(data), size)
 		return c
 	}
-	c.rows = len(data) / size
+	c.rows, c.all = len(data)/size, datum.BytesOf(data)
 	c.row = func(i int) []byte { return datum.BytesOf(data[i*size : (i+1)*size : (i+1)*size]) }
 	if whole := c.spec.DType != datum.Float32 && c.spec.DType != datum.Float64; whole && len(shape) == 0 {
 		c.check = func(classes int) error { return checkLabels(data, classes) }

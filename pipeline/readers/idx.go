@@ -82,7 +82,10 @@ func IDX(g *pipeline.Graph, o IDXOptions) (image, label pipeline.Value) {
 	return v[0], v[1]
 }
 
-var _ datum.Toucher = (*idxSource)(nil)
+var (
+	_ datum.Toucher  = (*idxSource)(nil)
+	_ datum.Gatherer = (*idxSource)(nil)
+)
 
 type idxSource struct {
 	path    string
@@ -180,6 +183,18 @@ func (s *idxSource) Read(_ context.Context, index int64, out []*datum.Tensor) er
 		return nil
 	}
 	return putLabel(out[1], s.labels[index])
+}
+
+// Gathers implements datum.Gatherer.
+func (s *idxSource) Gathers() bool { return true }
+
+// Gather implements datum.Gatherer.
+func (s *idxSource) Gather(index []int64, out []datum.Rows) bool {
+	gather(out[0].Data, s.images.data, index)
+	if s.labels != nil {
+		gather(out[1].Data, datum.BytesOf(s.labels), index)
+	}
+	return true
 }
 
 // Label implements [datum.Labelled].

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/planktonml/plankton/internal/labels"
@@ -401,6 +402,23 @@ func (s *npySource) Read(ctx context.Context, index int64, out []*datum.Tensor) 
 		}
 	}
 	return nil
+}
+
+// Gathers implements datum.Gatherer: the arrays must be in memory.
+func (s *npySource) Gathers() bool {
+	return !slices.ContainsFunc(s.arrays, func(a npyArray) bool { return !a.Label && a.data == nil })
+}
+
+// Gather implements datum.Gatherer.
+func (s *npySource) Gather(index []int64, out []datum.Rows) bool {
+	for i := range s.arrays {
+		if a := &s.arrays[i]; a.Label {
+			gather(out[i].Data, datum.BytesOf(s.classes.Of), index)
+		} else {
+			gather(out[i].Data, a.data, index)
+		}
+	}
+	return true
 }
 
 // EntryName implements [datum.Listed]: a sample is named by the file of the first array.

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/planktonml/plankton/internal/imaging"
 	"github.com/planktonml/plankton/pipeline"
@@ -51,7 +52,10 @@ func Slices(g *pipeline.Graph, o SlicesOptions, columns ...Column) []pipeline.Va
 	}, src)
 }
 
-var _ datum.Toucher = (*slicesSource)(nil)
+var (
+	_ datum.Toucher  = (*slicesSource)(nil)
+	_ datum.Gatherer = (*slicesSource)(nil)
+)
 
 type slicesSource struct {
 	name    string
@@ -111,6 +115,19 @@ func (s *slicesSource) Touch(index int64) {
 	for i := range s.columns {
 		imaging.Touch(s.columns[i].row(int(index)))
 	}
+}
+
+// Gathers implements datum.Gatherer.
+func (s *slicesSource) Gathers() bool {
+	return !slices.ContainsFunc(s.columns, func(c Column) bool { return !c.spec.Dense() })
+}
+
+// Gather implements datum.Gatherer.
+func (s *slicesSource) Gather(index []int64, out []datum.Rows) bool {
+	for i := range s.columns {
+		gather(out[i].Data, s.columns[i].all, index)
+	}
+	return true
 }
 
 // Label implements [datum.Labelled]. It is that of the first column with classes.

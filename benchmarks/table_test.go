@@ -1,0 +1,135 @@
+package benchmarks
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/planktonml/plankton/dataset"
+	"github.com/planktonml/plankton/internal/usage"
+	"github.com/planktonml/plankton/internal/workload"
+	"github.com/planktonml/plankton/pipeline"
+	"github.com/planktonml/plankton/pipeline/datum"
+	"github.com/planktonml/plankton/pipeline/ops"
+	"github.com/planktonml/plankton/pipeline/readers"
+)
+
+const (
+	tableRows    = 1_000_000
+	tableColumns = 50
+	classes      = 10 // of the labels
+)
+
+// BenchmarkTable reads a table in memory, 10⁶ rows of 50 float32 and a label, in a random
+// order: as it is, and cast to float64 with labels one-hot. A plain loop makes the same of it
+// (besideLoop).
+func BenchmarkTable(b *testing.B) {
+	table := make([]float32, tableRows*tableColumns)
+	for i := range table {
+		table[i] = float32(i%1000) / 1000
+	}
+	labels := make([]int32, tableRows)
+	for i := range labels {
+		labels[i] = int32(i % classes)
+	}
+	read := func(g *pipeline.Graph) (x, y pipeline.Value) {
+		columns := readers.Slices(g, readers.SlicesOptions{Shuffle: true}, readers.Rows(table, tableColumns), readers.Rows(labels))
+		return columns[0], columns[1]
+	}
+	for _, batch := range []int{256, 4096} {
+		b.Run(fmt.Sprint("rows/batch=", batch), func(b *testing.B) {
+			x, y := make([]float32, batch*tableColumns), make([]int32, batch)
+			besideLoop(b, tableRows, batch, func(samples []int) {
+				for i, id := range samples {
+					copy(x[i*tableColumns:(i+1)*tableColumns], table[id*tableColumns:(id+1)*tableColumns])
+					y[i] = labels[id]
+				}
+			}, func(g *pipeline.Graph) {
+				x, y := read(g)
+				g.Output("x", x)
+				g.Output("y", y)
+			})
+		})
+		b.Run(fmt.Sprint("cast/batch=", batch), func(b *testing.B) {
+			x, y := make([]float64, batch*tableColumns), make([]float32, batch*classes)
+			besideLoop(b, tableRows, batch, func(samples []int) {
+				clear(y)
+				for i, id := range samples {
+					row := x[i*tableColumns:][:tableColumns]
+					for k, v := range table[id*tableColumns:][:tableColumns] {
+						row[k] = float64(v)
+					}
+					y[i*classes+int(labels[id])] = 1
+				}
+			}, func(g *pipeline.Graph) {
+				x, y := read(g)
+				g.Output("x", ops.Cast(g, x, datum.Float64))
+				g.Output("y", ops.OneHot(g, y, ops.OneHotOptions{Classes: classes}))
+			})
+		})
+	}
+}
+
+// BenchmarkDigits makes batches of MNIST, pixels divided by 255 and labels one-hot, beside a
+// plain loop.
+func BenchmarkDigits(b *testing.B) {
+	dir := data(b, "mnist")
+	pixels, labels := idxBytes(b, "train-images-idx3-ubyte.gz"), idxBytes(b, "train-labels-idx1-ubyte.gz")
+	size := len(pixels) / len(labels)
+	for _, batch := range []int{64, 256} {
+		b.Run(fmt.Sprint("batch=", batch), func(b *testing.B) {
+			x, y := make([]float32, batch*size), make([]float32, batch*classes)
+			besideLoop(b, len(labels), batch, func(samples []int) {
+				clear(y)
+				for i, id := range samples {
+					row := x[i*size:][:size]
+					for k, v := range pixels[id*size:][:size] {
+						row[k] = float32(v) / 255
+					}
+					y[i*classes+int(labels[id])] = 1
+				}
+			}, func(g *pipeline.Graph) {
+				data, err := workload.Open(b.Context(), "mnist", dir, dataset.Options{})
+				require.NoError(b, err)
+				img, label := data.Read(g, pipeline.ReaderOptions{NumShards: 1, Shuffle: true})
+				g.Output("image", ops.CropMirrorNormalize(g, img, ops.CropMirrorNormalizeOptions{Std: []float64{255}}))
+				g.Output("label", ops.OneHot(g, label, ops.OneHotOptions{}))
+			})
+		})
+	}
+}
+
+// besideLoop takes epochs of a loader over n samples in turns with a loop on one goroutine, which
+// makes a batch of the samples that it is given. Reported are the medians of the loader's
+// time and processor time as multiples of the loop's, and the loop's time for a sample.
+func besideLoop(b *testing.B, n, batch int, loop func(samples []int), define func(*pipeline.Graph)) {
+	p, err := pipeline.New(pipeline.Options{BatchSize: batch, Seed: 1}, define)
+	require.NoError(b, err)
+	l := loaderOf(b, p)
+	order := rand.New(rand.NewPCG(1, 1)).Perm(n)
+	var walls, cpus, rows []float64
+	for b.Loop() {
+		began, cpu := time.Now(), usage.CPU()
+		for samples := range slices.Chunk(order, batch) {
+			loop(samples)
+		}
+		loopWall, loopCPU := time.Since(began), usage.CPU()-cpu
+		began, cpu = time.Now(), usage.CPU()
+		for _, err := range l.Epoch(b.Context()) {
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+		walls = append(walls, time.Since(began).Seconds()/loopWall.Seconds())
+		cpus = append(cpus, (usage.CPU()-cpu).Seconds()/loopCPU.Seconds())
+		rows = append(rows, loopWall.Seconds()*1e9/float64(n))
+	}
+	b.ReportMetric(median(walls), "time/loop")
+	b.ReportMetric(median(cpus), "cpu/loop")
+	b.ReportMetric(median(rows), "loop-ns/row")
+	b.ReportMetric(0, "ns/op")
+}

@@ -1,0 +1,242 @@
+package run
+
+import (
+	"slices"
+
+	"github.com/planktonml/plankton/executor"
+	"github.com/planktonml/plankton/memstats"
+	"github.com/planktonml/plankton/pipeline/datum"
+)
+
+// Samples that lie in memory cost less than what is looked after for each of them. So where a
+// pipeline can do without, a worker makes all rows of its ticket at once: sources copy them
+// straight into the batch, and operators take them together. What is not as it should be, such as a
+// sample that fails, is left to worker.run, which makes the same rows one by one; what was
+// written by then does not count.
+
+// A worker that gathers takes so many rows at a time, fewer where all that is made of them does not
+// stay in the cache, or where a batch has few. Rows that are large are made one by one: what is looked
+// after for each is little then, and what a source lends is not copied.
+const (
+	gatherRows  = 64
+	gatherBytes = 256 << 10
+	gatherLarge = gatherBytes / 16
+)
+
+// gather makes rows at once, for one worker.
+type gather struct {
+	w      *worker
+	steps  []gatherStep
+	values []gatherValue
+	bytes  int     // of all values of a row
+	index  []int64 // scratch
+	timed  int     // tickets before the next one that is timed
+}
+
+// gatherStep is a source or an operator.
+type gatherStep struct {
+	source  datum.Gatherer   // nil for an operator
+	kernel  datum.RowsKernel // nil for a reader
+	reader  int
+	in, out []datum.Rows
+	ins     []int // the values that in are
+	outs    []int // the values that out are
+	busy    int64 // nanoseconds for the rows at hand, if they are timed
+}
+
+// gatherValue says where the rows of a value are made.
+type gatherValue struct {
+	output int // in the batch, by the place of the output, or -1
+	used   bool
+	bytes  int // of a row
+	data   []byte
+}
+
+// newGather returns what gathers rows for a worker of a region, nil where its rows are made one
+// by one: where any of them needs something of its own, or something that could.
+func newGather(r *sampleRegion, w *worker) *gather {
+	o := r.p.Options()
+	if o.MemoryBudget > 0 || o.Remote != nil || o.SampleTimeout > 0 || o.CountMemory || o.Events.Operator != nil ||
+		len(r.aheads) > 0 || r.p.LookAhead() > 0 || r.p.Branches() {
+		return nil
+	}
+	g := &gather{w: w, values: make([]gatherValue, len(r.p.Values()))}
+	for i, n := range r.p.Nodes() {
+		s := gatherStep{reader: n.Reader, ins: n.In, outs: n.Out, in: make([]datum.Rows, len(n.In)), out: make([]datum.Rows, len(n.Out))}
+		var ok bool
+		if n.Reader >= 0 {
+			s.source, ok = r.p.Readers()[n.Reader].Source.(datum.Gatherer)
+			ok = ok && s.source.Gathers()
+		} else {
+			s.kernel, ok = w.steps[i].kernel.(datum.RowsKernel)
+		}
+		if !ok || !g.take(n.In, s.in, true) || !g.take(n.Out, s.out, false) {
+			return nil
+		}
+		g.steps = append(g.steps, s)
+	}
+	for i, out := range r.p.Outputs() {
+		if !out.Whole && out.Alias == i {
+			g.values[out.Value].output, g.values[out.Value].used = i, true
+		}
+	}
+	for _, v := range g.values {
+		if v.used {
+			g.bytes += v.bytes
+		}
+	}
+	if g.bytes > gatherLarge {
+		return nil
+	}
+	return g
+}
+
+// take takes values up. It reports false for one that is not dense.
+func (g *gather) take(values []int, rows []datum.Rows, used bool) bool {
+	for k, v := range values {
+		spec := &g.w.p.Values()[v].Spec
+		if !spec.Dense() {
+			return false
+		}
+		rows[k].Spec = spec
+		at := &g.values[v]
+		if used {
+			at.used = true
+		} else {
+			*at = gatherValue{output: -1, bytes: spec.Bytes()}
+		}
+	}
+	return true
+}
+
+// gathers reports whether all workers gather their rows.
+func (r *sampleRegion) gathers() bool {
+	return !slices.ContainsFunc(r.workers, func(w *worker) bool { return w.gather == nil })
+}
+
+// grain returns how many rows a worker takes at a time.
+func (r *sampleRegion) grain() int {
+	if !r.gathers() {
+		return r.p.Grain()
+	}
+	o, g := r.p.Options(), r.workers[0].gather
+	return max(1, min(gatherRows, gatherBytes/max(g.bytes, 1), o.BatchSize/2/o.MaxWorkers))
+}
+
+// ticket makes rows of a batch at once, from row up to end. It reports false where they are to be
+// made one by one.
+func (r *sampleRegion) ticket(worker int, c *executor.Call, row, end int) bool {
+	f := r.flights[c.Slot()]
+	valid := min(end, len(f.samples[0]))
+	if row < valid && !r.workers[worker].gather.run(f, row, valid) {
+		return false
+	}
+	for row = max(row, valid); row < end; row++ {
+		r.memory.void(f, row)
+	}
+	return true
+}
+
+// run makes the rows from row up to end, all of them valid.
+func (g *gather) run(f *Flight, row, end int) (made bool) {
+	defer func() {
+		if recover() != nil { // the sample at fault is found by worker.run
+			made = false
+		}
+	}()
+	if !g.place(f, row, end) {
+		return false
+	}
+	g.timed--
+	timing := g.timed < 0
+	var last int64
+	if timing {
+		last = now()
+	}
+	for i := range g.steps {
+		s := &g.steps[i]
+		g.show(s.in, s.ins)
+		g.show(s.out, s.outs)
+		if !g.step(s, f, row, end) {
+			return false
+		}
+		if timing {
+			t := now()
+			s.busy, last = t-last, t
+		}
+	}
+	if g.w.delivers {
+		f.copyRows(row, end)
+	}
+	if timing {
+		g.note(end - row)
+	}
+	g.w.rec.gathered(end - row)
+	return true
+}
+
+// place finds the memory of all values.
+func (g *gather) place(f *Flight, row, end int) bool {
+	for v := range g.values {
+		at := &g.values[v]
+		switch n := at.bytes; {
+		case !at.used:
+		case at.output >= 0:
+			at.data = f.outs[at.output].dense[row*n : end*n : end*n]
+		default:
+			t := &g.w.tensors[v]
+			var err error
+			if at.data, err = t.buf.Resize(t.pool, (end-row)*n); err != nil {
+				return false
+			}
+		}
+		if memstats.Invariants {
+			memstats.Poison(at.data) // else what is not written shows an earlier sample
+		}
+	}
+	return true
+}
+
+// show has rows show values.
+func (g *gather) show(rows []datum.Rows, values []int) {
+	for k, v := range values {
+		rows[k].Data = g.values[v].data
+	}
+}
+
+// step does the work of a source or an operator.
+func (g *gather) step(s *gatherStep, f *Flight, row, end int) bool {
+	if s.source != nil {
+		g.index = append(g.index[:0], f.samples[s.reader][row:end]...)
+		return s.source.Gather(g.index, s.out)
+	}
+	sums := sumsOfRows(s.in)
+	return s.kernel.RunRows(end-row, s.in, s.out) && slices.Equal(sums, sumsOfRows(s.in))
+}
+
+// note counts the time that the rows at hand took, of which there are so many.
+func (g *gather) note(rows int) {
+	var all int64
+	for i := range g.steps {
+		s := &g.steps[i]
+		var bytes int64
+		for _, v := range s.outs {
+			bytes += int64(rows) * int64(g.values[v].bytes)
+		}
+		g.w.rec.timed(i, rows, s.busy, bytes)
+		all += s.busy
+	}
+	if all < cheapSample*int64(rows) {
+		g.timed = TimedEvery - 1
+	}
+}
+
+// copyRows makes rows of outputs that show a value a second time; all outputs are dense.
+func (f *Flight) copyRows(row, end int) {
+	for i := range f.outs {
+		if o := &f.outs[i]; !o.Whole && o.Alias != i {
+			n := o.rowBytes
+			copy(o.dense[row*n:end*n], f.outs[o.Alias].dense[row*n:end*n])
+		}
+	}
+}
