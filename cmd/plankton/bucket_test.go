@@ -100,14 +100,20 @@ func TestBucketErrors(t *testing.T) {
 func TestBucketBindsTheRun(t *testing.T) {
 	dir := pictures(t, 10)
 	_, p := bucketOf(t, dir)
-	const late = 50 * time.Millisecond
-	// Each answer is later than the one before, however many are asked for at a time.
-	p.Set(func(n int64, _ *http.Request) s3test.Fault { return s3test.Fault{Delay: time.Duration(n) * late} })
 	out := t.TempDir()
-	text, errs, code := command("trace", "--workload", "train", "--size", "32", "--batch", "4", "--threads", "2", "--data", "s3://data/train", "--json", "--out", out)
-	require.Zero(t, code, errs)
 	var res benchResult
-	require.NoError(t, json.Unmarshal([]byte(text), &res))
+	late := 50 * time.Millisecond
+	for ; ; late *= 4 { // a machine with other work is slow itself, and waits less for the answers
+		// Each answer is later than the one before, however many are asked for at a time.
+		p.Set(func(n int64, _ *http.Request) s3test.Fault { return s3test.Fault{Delay: time.Duration(n) * late} })
+		text, errs, code := command("trace", "--workload", "train", "--size", "32", "--batch", "4", "--threads", "2", "--data", "s3://data/train", "--json", "--out", out)
+		require.Zero(t, code, errs)
+		res = benchResult{}
+		require.NoError(t, json.Unmarshal([]byte(text), &res))
+		if strings.HasPrefix(res.Verdict, "network-bound") || late > 2*time.Second {
+			break
+		}
+	}
 	require.Regexp(t, `^network-bound: workers waited for the server \d+ % of their time in \S+ \(\d+\.?\d*ms a sample\); \d+ requests of \d+ bytes took `, res.Verdict)
 	require.Contains(t, res.Verdict, "raise LookAhead of the reader (")
 	require.Greater(t, res.Network.ReadsWaited, 10*late)
