@@ -5,7 +5,7 @@ from html import escape
 from programs import PROGRAMS
 
 PANELS = {"train": "train", "eval": "eval", "decode": "decode", "cifar": "CIFAR-10, JPEG"}
-LEFT_OUT = ("plankton-exact", "plankton-turbojpeg", "ceiling")  # variants, and what is no loader
+LEFT_OUT = ("plankton-exact", "plankton-noindex", "plankton-turbojpeg", "dali-tuned", "ceiling")  # variants, and what is no loader
 THEMES = {
     "light": {"text": "#1f2328", "faint": "#59636e", "ours": "#c2410c", "other": "#8c959f"},
     "dark": {"text": "#f0f6fc", "faint": "#9198a1", "ours": "#fb923c", "other": "#6e7681"},

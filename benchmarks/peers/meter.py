@@ -6,7 +6,8 @@ A peer imports this module first, then its framework, and ends with
 
 where epoch() returns an iterable that runs over the data once and yields, for every batch, the number of
 samples in it after one element of it was read. One line of JSON comes out, with the keys of `plankton bench
---json`. The first epoch warms up and is not timed; whole epochs follow until --seconds have passed.
+--json`. The first epoch warms up and is not timed; whole epochs follow until --seconds have passed. With --cold
+the first epoch is the one that is timed, with --first its first batch.
 """
 import argparse
 import gzip
@@ -24,18 +25,29 @@ TICKS = os.sysconf("SC_CLK_TCK")
 PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
-def arguments(*variants):
+def arguments(*variants, sets=False):
     p = argparse.ArgumentParser()
     p.add_argument("--workload", choices=["train", "strong", "eval", "decode", "mnist", "cifar"], required=True)
     p.add_argument("--data", required=True, help="folder of JPEG files; for mnist, of the IDX files")
     p.add_argument("--threads", type=int, default=2, help="processors to use")
     p.add_argument("--batch", type=int, default=64)
     p.add_argument("--seconds", type=float, default=2, help="least time that is measured")
+    p.add_argument("--first", action="store_true", help="end after the first batch")
+    p.add_argument("--cold", action="store_true", help="drop the files from the page cache and measure the first epoch")
+    if sets:
+        p.add_argument("--set", required=True, help="what sets.py has made of --data for this library")
     if variants:
         p.add_argument("--variant", choices=variants, default=variants[0])
     a = p.parse_args()
     a.shuffle = a.workload in ("train", "strong", "mnist", "cifar")
     return a
+
+
+def drop(folder):
+    """Drops the files of a folder from the page cache."""
+    for file in jpegs(folder):
+        with open(file, "rb") as f:
+            os.posix_fadvise(f.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 def jpegs(folder):
@@ -59,6 +71,14 @@ def process_age():
     with open("/proc/self/stat") as f:
         started = int(f.read().rpartition(")")[2].split()[19]) / TICKS
     return time.clock_gettime(time.CLOCK_BOOTTIME) - started
+
+
+IMPORTED = [0.0]
+
+
+def imported():
+    """Called by a peer when its framework is there: what follows is its own start."""
+    IMPORTED[0] = process_age()
 
 
 def workers():
@@ -110,22 +130,36 @@ class PeakMemory(threading.Thread):
         return max(self.mib, status_mib("/proc/self/status", "VmHWM:"))
 
 
+def timed(a, epoch, first=None):
+    """Runs whole epochs for at least --seconds; of cold files, and of a start, one."""
+    start, cpu, n, epochs = time.perf_counter(), cpu_seconds(), 0, 0
+    while epochs == 0 or not (a.cold or a.first) and time.perf_counter() - start < a.seconds:
+        for k in epoch():
+            first = first or process_age()
+            n += k
+            if a.first:
+                break
+        epochs += 1
+    wall, cpu = time.perf_counter() - start, cpu_seconds() - cpu
+    return dict(images=n, epochs=epochs, wall_s=wall, images_per_s=n / wall, cpu_s_per_1000=1000 * cpu / n, first_batch_s=first)
+
+
 def measure(a, version, epoch):
     peak = PeakMemory()
     peak.start()
-    first, warm = None, 0
-    for n in epoch():
-        first = first or process_age()
-        warm += n
-    start, cpu = time.perf_counter(), cpu_seconds()
-    timed, epochs = 0, 1
-    while epochs == 1 or time.perf_counter() - start < a.seconds:
-        timed += sum(epoch())
-        epochs += 1
-    wall, cpu = time.perf_counter() - start, cpu_seconds() - cpu
-    result = dict(
-        images=warm + timed, epochs=epochs, wall_s=wall, images_per_s=timed / wall, cpu_s_per_1000=1000 * cpu / timed,
-        first_batch_s=first, version=version)
+    if a.cold:
+        drop(a.data)
+    if a.cold or a.first:
+        result = timed(a, epoch)
+    else:
+        first, warm = None, 0
+        for n in epoch():
+            first = first or process_age()
+            warm += n
+        result = timed(a, epoch, first)
+        result["images"] += warm
+        result["epochs"] += 1
+    result.update(import_s=IMPORTED[0], cpu_s=cpu_seconds(), version=version)
     if workers():
         result["pss_mib"] = sum(status_mib(f"/proc/{pid}/smaps_rollup", "Pss:") for pid in [os.getpid(), *workers()])
     result["peak_rss_mib"] = peak.stop()

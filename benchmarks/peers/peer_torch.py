@@ -10,30 +10,26 @@ import torch
 import torchvision
 from PIL import Image, __version__ as pillow_version
 from torch.utils.data import BatchSampler, DataLoader, Dataset, RandomSampler, SequentialSampler
-from torchvision.io import ImageReadMode, decode_jpeg, read_file
+from torchvision.datasets import ImageFolder
+from torchvision.io import read_file
 from torchvision.transforms import v2
 
-torch.set_num_threads(1)  # the workers are the parallelism
+import torchpictures
+
 PILLOW = args.variant == "pillow"
-FINISH = [*([v2.ToImage()] if PILLOW else []), v2.ToDtype(torch.float32, scale=True), v2.Normalize(meter.MEAN, meter.STD)]
-CROP = [v2.RandomResizedCrop(224, antialias=True), v2.RandomHorizontalFlip()]
-TRANSFORM = {
-    "train": v2.Compose([*CROP, *FINISH]),
-    "strong": v2.Compose([*CROP, v2.ColorJitter(0.4, 0.4, 0.4, 0.1), *FINISH, v2.RandomErasing()]),
-    "eval": v2.Compose([v2.Resize(256, antialias=True), v2.CenterCrop(224), *FINISH]),
-    "cifar": v2.Compose(FINISH),
-}
+TRANSFORM = {w: torchpictures.transform(w, [v2.ToImage()] if PILLOW else ()) for w in ("train", "strong", "eval", "cifar")}
 
 
 def decode(file):
     if PILLOW:
         return Image.open(file).convert("RGB")
-    return decode_jpeg(read_file(file), ImageReadMode.RGB)
+    return torchpictures.decode(read_file(file))
 
 
 class Pictures(Dataset):
     def __init__(self):
-        self.files = meter.jpegs(args.data)
+        # For the first batch of a start, torchvision's own listing of a folder of folders.
+        self.files = [file for file, _ in ImageFolder(args.data).samples] if args.first else meter.jpegs(args.data)
 
     def __len__(self):
         return len(self.files)
@@ -85,8 +81,7 @@ def loaded():
         # In process: handing a batch over costs more than making it.
         loader = DataLoader(data, batch_sampler=Endless(batches), collate_fn=lambda batch: batch)
     else:
-        # One worker more than processors is a little faster than as many.
-        loader = DataLoader(data, batch_sampler=Endless(batches), num_workers=args.threads + 1 if args.threads > 1 else 0)
+        loader = DataLoader(data, batch_sampler=Endless(batches), num_workers=torchpictures.workers(args.threads))
     it = iter(loader)
 
     def epoch():
@@ -98,5 +93,6 @@ def loaded():
     return epoch
 
 
+meter.imported()
 version = f"{torch.__version__}, torchvision {torchvision.__version__}" + (f", Pillow {pillow_version}" if PILLOW else "")
 meter.measure(args, version, decoded() if args.workload == "decode" else loaded())

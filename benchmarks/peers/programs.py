@@ -7,22 +7,40 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 WORKLOADS = ("train", "strong", "eval", "decode", "mnist", "cifar")
+EXTREME = ("few", "many", "large", "large-eval", "cold")  # what the usual sizes of data do not show
 PICTURES = ("train", "strong", "eval", "decode", "cifar")
 USUAL = ("train", "eval", "decode", "mnist", "cifar")  # of programs whose libraries have no augmentations
+MANY = 1_000_000  # files of the workload many
+SETS = {"large": "large", "large-eval": "large", "cold": "copies", "few": "few", "many": "many"}  # made by sets.py
 
 
 @dataclass(frozen=True)
 class Job:
-    """One workload on so many processors. images is how many samples an epoch has."""
+    """One workload on so many processors. images is how many samples an epoch has; sets is where the sets for peers are."""
 
     workload: str
     data: Path
     images: int
     cores: int
+    sets: Path
 
     @property
     def batch(self):
-        return 128 if self.workload == "cifar" else 64
+        return {"cifar": 128, "large": 8, "large-eval": 8}.get(self.workload, 64)
+
+    @property
+    def work(self):
+        """What is done with a picture."""
+        return {"large": "train", "large-eval": "eval", "cold": "train", "few": "train", "many": "train"}.get(self.workload, self.workload)
+
+    @property
+    def first(self):
+        """Only the first batch is wanted."""
+        return self.workload in ("few", "many")
+
+    @property
+    def cold(self):
+        return self.workload == "cold"
 
 
 class SetupError(Exception):
@@ -46,25 +64,40 @@ def last_line(text):
 
 
 class Python:
-    """A peer in Python, in a virtual environment of its own (rows that install the same share one)."""
+    """A peer in Python, in a virtual environment that lock/NAME.txt describes (some share one). kind is the set that sets.py makes for it."""
 
-    def __init__(self, label, script, *packages, variant=None, workloads=WORKLOADS):
-        self.label, self.script, self.variant, self.workloads = label, script, variant, workloads
-        self.packages = [*packages, "numpy==2.4.6"]
+    def __init__(self, label, script, environment=None, variant=None, kind=None, workloads=WORKLOADS):
+        self.label, self.script, self.environment, self.variant, self.kind, self.workloads = label, script, environment or script, variant, kind, workloads
 
     def setup(self, cache):
-        venv = cache / f"venv-{self.script}"
+        venv = cache / f"venv-{self.environment}"
         self.python = venv / "bin" / "python"
+        lock = HERE / "lock" / f"{self.environment}.txt"
         done = venv / "installed.txt"  # written last: a broken installation is begun again
-        if not done.exists() or done.read_text().split() != self.packages:
+        if not done.exists() or done.read_text() != lock.read_text():
             call(sys.executable, "-m", "venv", "--clear", venv)
-            call(self.python, "-m", "pip", "install", "--quiet", *self.packages)
-            done.write_text("\n".join(self.packages))
+            call(self.python, "-m", "pip", "install", "--quiet", "--no-deps", "-r", lock)
+            done.write_text(lock.read_text())
 
     def command(self, job, seconds, rate):
-        variant = ["--variant", self.variant] if self.variant else []
-        return [self.python, HERE / f"peer_{self.script}.py", "--workload", job.workload, "--data", job.data, "--threads", job.cores,
-                "--batch", job.batch, "--seconds", seconds, *variant]
+        more = ["--variant", self.variant] if self.variant else []
+        more += ["--set", set_path(job.sets, self.kind, job.data)] if self.kind else []
+        more += ["--first"] * job.first + ["--cold"] * job.cold
+        return [self.python, HERE / f"peer_{self.script}.py", "--workload", job.work, "--data", job.data, "--threads", job.cores,
+                "--batch", job.batch, "--seconds", seconds, *more]
+
+
+def set_path(sets, kind, data):
+    return sets / f"{kind}-{data.name}"
+
+
+def make_set(python, sets, kind, data):
+    """Makes a set of the pictures in a folder, unless it is there."""
+    out = set_path(sets, kind, data)
+    if not out.exists():
+        sets.mkdir(parents=True, exist_ok=True)
+        call(python, HERE / "sets.py", kind, "--pictures", data, "--out", out)
+    return out
 
 
 class GoLoop:
@@ -90,9 +123,13 @@ class Plankton:
 
     def command(self, job, seconds, rate):
         epochs = 2 if rate is None else 2 + int(seconds * rate / job.images)
-        shuffle = "--shuffle" if job.workload in ("train", "strong", "mnist", "cifar") else "--no-shuffle"
-        return [self.exe, "bench", "--json", "--workload", job.workload, "--data", job.data, "--threads", job.cores,
-                "--batch", job.batch, "--epochs", epochs, "--seed", 1, shuffle, *self.flags]
+        more = ["--shuffle" if job.work in ("train", "strong", "mnist", "cifar") else "--no-shuffle"]
+        if job.cold:
+            epochs, more = 1, [*more, "--cold"]
+        if job.first:  # one rank of so many that its epoch is a batch
+            epochs, more = 1, [*more, "--world", -(-job.images // job.batch)]
+        return [self.exe, "bench", "--json", "--workload", job.work, "--data", job.data, "--threads", job.cores,
+                "--batch", job.batch, "--epochs", epochs, "--seed", 1, *more, *self.flags]
 
 
 class Ceiling:
@@ -108,19 +145,25 @@ class Ceiling:
         return [self.exe, "crop" if job.workload == "train" else "full", job.cores, seconds, job.data]
 
 
-TORCH = ("torch==2.15.0", "torchvision==0.29.2", "pillow==13.0.0")
+SHARDS = ("train", "eval")  # of peers that read sets of their own format
 
 # In the order in which they run. decode and mnist have one path: decode is exact always.
 PROGRAMS = {
-    "plankton": Plankton("**plankton**"),
-    "plankton-exact": Plankton("**plankton, exact RGB**", "--exact-rgb", workloads=("train", "strong", "eval", "cifar")),
+    "plankton": Plankton("**plankton**", workloads=WORKLOADS + EXTREME),
+    "plankton-noindex": Plankton("**plankton, no entropy index**", "--entropy-index", "off", workloads=("train", "eval", "large", "large-eval")),
+    "plankton-exact": Plankton("**plankton, exact RGB**", "--exact-rgb", workloads=("train", "strong", "eval", "cifar", "large", "large-eval")),
     "plankton-turbojpeg": Plankton("plankton, tag turbojpeg", tags="turbojpeg", workloads=PICTURES),
-    "dali": Python("DALI", "dali", "nvidia-dali-cuda120==2.4.0"),
-    "torch-tvio": Python("PyTorch, torchvision.io", "torch", *TORCH, variant="tvio"),
-    "torch-pillow": Python("PyTorch, Pillow", "torch", *TORCH, variant="pillow", workloads=PICTURES),
-    "tfdata": Python("tf.data (no antialias)", "tfdata", "tensorflow-cpu==2.21.0", workloads=USUAL),
-    "spdl": Python("SPDL", "spdl", "spdl==0.8.0", "spdl-io==0.8.0", "spdl-core==0.8.0", workloads=USUAL),
-    "grain": Python("Grain, Pillow", "grain", "grain==0.2.18", "pillow==13.0.0", workloads=USUAL),
+    "dali": Python("DALI", "dali", workloads=WORKLOADS + EXTREME),
+    "dali-tuned": Python("DALI, tuned", "dali", variant="tuned", workloads=("train", "eval", "large", "large-eval")),
+    "torch-tvio": Python("PyTorch, torchvision.io", "torch", variant="tvio", workloads=WORKLOADS + EXTREME),
+    "torch-pillow": Python("PyTorch, Pillow", "torch", variant="pillow", workloads=PICTURES),
+    "webdataset": Python("WebDataset", "webdataset", "torch", kind="tar", workloads=SHARDS),
+    "mosaic": Python("MosaicML Streaming", "mosaic", "torch", kind="mds", workloads=SHARDS),
+    "litdata": Python("LitData", "litdata", "torch", kind="litdata", workloads=SHARDS),
+    "lancedb": Python("LanceDB", "lancedb", "torch", kind="lance", workloads=SHARDS),
+    "tfdata": Python("tf.data (no antialias)", "tfdata", workloads=USUAL),
+    "spdl": Python("SPDL", "spdl", workloads=USUAL),
+    "grain": Python("Grain, Pillow", "grain", workloads=USUAL),
     "goloop": GoLoop(),
     "ceiling": Ceiling(),
 }

@@ -8,8 +8,8 @@ from html import escape
 from pathlib import Path
 
 sys.dont_write_bytecode = True
-from chart import THEMES, chart
-from programs import PROGRAMS, WORKLOADS
+from chart import PANELS, THEMES, chart
+from programs import EXTREME, MANY, PROGRAMS, WORKLOADS
 
 OURS = {"plankton": "plankton", "plankton-exact": "exact RGB"}
 BUSY_PCT = 10
@@ -20,8 +20,15 @@ TITLES = {
     "decode": "decode: whole pictures to RGB",
     "mnist": "mnist: float32 and one-hot labels",
     "cifar": "cifar: 32×32 JPEG files, normalise, float32 N×3×32×32",
+    "large": "large: train on photographs of 12 to 50 megapixels, batches of 8",
+    "large-eval": "large-eval: eval on photographs of 12 to 50 megapixels, batches of 8",
+    "cold": "cold: the first epoch of train, files not in the page cache",
+    "few": "few: the first batch of train, a folder of the pictures",
+    "many": f"many: the first batch of train, a folder of {MANY:,} files",
 }
 MEASURES = ("images_per_s", "cpu_s_per_1000", "peak_rss_mib", "first_batch_s")
+STARTS = ("few", "many")  # of which only the first batch counts
+START_MEASURES = ("first_batch_s", "cpu_s", "peak_rss_mib")
 
 
 class Runs:
@@ -82,6 +89,22 @@ def memory(runs, where, program):
     return f"{cell}; PSS {figure(statistics.median(shared))}" if shared else cell
 
 
+def start_figures(runs, where):
+    """What a program that is started needs until its first batch."""
+    workload, cores = where
+    rows = []
+    for program in runs.cells[where]:
+        cells = [spread(runs.values(where, program, key)) for key in START_MEASURES]
+        more = runs.values(where, program, "peak_rss_mib")
+        less = runs.values(("few", cores), program, "peak_rss_mib")
+        if workload == "many":
+            cells.append(f"{(statistics.median(more) - statistics.median(less)) * (1 << 20) / MANY:.0f}" if more and less else "–")
+        cells += [spread(runs.ratios(where, "plankton", key, where, program), ratio, "×") for key in START_MEASURES]
+        rows.append([PROGRAMS[program].label, *cells])
+    head = ["first batch, s", "CPU-s", "peak RSS, MiB", *(["bytes a file"] if workload == "many" else [])]
+    return table(["", *head, "plankton ÷ it: first batch", "CPU-s", "peak RSS"], rows)
+
+
 def figures(runs, where):
     rows = []
     for program, cell in runs.cells[where].items():
@@ -107,7 +130,7 @@ def comparison(runs, where, ours):
 def summary(runs):
     """Median images/s of all workloads on the most processors."""
     most = max(cores for _, cores in runs.order)
-    workloads = [w for w, cores in runs.order if cores == most]
+    workloads = [w for w, cores in runs.order if cores == most and w not in STARTS]
     rows = []
     for program in PROGRAMS:
         values = [runs.values((w, most), program, "images_per_s") for w in workloads]
@@ -122,7 +145,7 @@ def scaling(runs):
     if len(cores) < 2:
         return ""
     low, high = cores[0], cores[-1]
-    workloads = [w for w in WORKLOADS if (w, low) in runs.order and (w, high) in runs.order]
+    workloads = [w for w in WORKLOADS + EXTREME if w not in STARTS and (w, low) in runs.order and (w, high) in runs.order]
     rows = []
     for program in PROGRAMS:
         cells = [spread(runs.ratios((w, high), program, "images_per_s", (w, low), program), ratio, "×") for w in workloads]
@@ -159,6 +182,9 @@ def markdown(runs):
     for where in runs.order:
         workload, cores = where
         out.append(f"## {TITLES[workload]}; {plural(cores, 'processor')}\n")
+        if workload in STARTS:
+            out.append(start_figures(runs, where))
+            continue
         out.append(figures(runs, where))
         out += [t for ours in OURS if (t := comparison(runs, where, ours))]
     out.append(scaling(runs))
@@ -192,7 +218,7 @@ def plot(runs):
     most = max(cores for _, cores in runs.order)
     parts, top = [], 0
     for where in runs.order:
-        if where[1] == most:
+        if where[1] == most and where[0] not in STARTS:
             svg, height = panel(runs, where, top)
             parts.append(svg)
             top += height
@@ -204,7 +230,7 @@ def write(folder):
     runs = Runs(folder)
     (folder / "report.md").write_text(markdown(runs))
     (folder / "plot.svg").write_text(plot(runs))
-    for theme in THEMES:
+    for theme in THEMES if any(w in PANELS for w, _ in runs.order) else ():
         (folder / f"chart-{theme}.svg").write_text(chart(runs, theme, figure))
 
 
