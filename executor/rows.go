@@ -21,11 +21,11 @@ type Rows struct {
 	N     int // rows of an iteration; at least 1
 	Grain int // rows that a worker takes at a time; 0 means 1
 
-	// Row makes one row. It is called from worker goroutines, each row once,
-	// and anew after RowPool.Again. It must not panic.
+	// Row makes one row. It is called from worker goroutines, once for each row that Ticket
+	// has not made, and anew after RowPool.Again. It must not panic.
 	Row func(worker int, c *Call, row int)
 
-	// Ticket makes the rows of a ticket at once, from row up to end, which is none of them. Where
+	// Ticket makes the rows of a ticket, or the row of RowPool.Again, at once, from row up to end, which is none of them. Where
 	// it reports false, or ends its goroutine, they are made by Row. It must not panic, and may
 	// be nil.
 	Ticket func(worker int, c *Call, row, end int) bool

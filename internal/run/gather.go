@@ -1,6 +1,7 @@
 package run
 
 import (
+	"encoding/binary"
 	"slices"
 
 	"github.com/planktonml/plankton/executor"
@@ -23,6 +24,14 @@ const (
 	gatherLarge = gatherBytes / 16
 )
 
+const (
+	// The first tickets of a worker are timed, and then one in so many: the first of all finds
+	// nothing in the cache, and must not stand for many.
+	timedTickets = 8
+	// After a ticket that could not be made at once, so many are not tried.
+	restTickets = 8
+)
+
 // gather makes rows at once, for one worker.
 type gather struct {
 	w      *worker
@@ -30,7 +39,8 @@ type gather struct {
 	values []gatherValue
 	bytes  int     // of all values of a row
 	index  []int64 // scratch
-	timed  int     // tickets before the next one that is timed
+	ran    int     // tickets that were tried
+	rest   int     // tickets that are not tried
 }
 
 // gatherStep is a source or an operator.
@@ -42,6 +52,7 @@ type gatherStep struct {
 	ins     []int // the values that in are
 	outs    []int // the values that out are
 	busy    int64 // nanoseconds for the rows at hand, if they are timed
+	wrote   int   // the input that the operator has written, or -1; only builds with the tag invariants look
 }
 
 // gatherValue says where the rows of a value are made.
@@ -62,7 +73,7 @@ func newGather(r *sampleRegion, w *worker) *gather {
 	}
 	g := &gather{w: w, values: make([]gatherValue, len(r.p.Values()))}
 	for i, n := range r.p.Nodes() {
-		s := gatherStep{reader: n.Reader, ins: n.In, outs: n.Out, in: make([]datum.Rows, len(n.In)), out: make([]datum.Rows, len(n.Out))}
+		s := gatherStep{reader: n.Reader, wrote: -1, ins: n.In, outs: n.Out, in: make([]datum.Rows, len(n.In)), out: make([]datum.Rows, len(n.Out))}
 		var ok bool
 		if n.Reader >= 0 {
 			s.source, ok = r.p.Readers()[n.Reader].Source.(datum.Gatherer)
@@ -70,8 +81,14 @@ func newGather(r *sampleRegion, w *worker) *gather {
 		} else {
 			s.kernel, ok = w.steps[i].kernel.(datum.RowsKernel)
 		}
-		if !ok || !g.take(n.In, s.in, true) || !g.take(n.Out, s.out, false) {
+		if !ok || !g.take(n.In, s.in) || !g.take(n.Out, s.out) {
 			return nil
+		}
+		for _, v := range n.In {
+			g.values[v].used = true
+		}
+		for _, v := range n.Out {
+			g.values[v] = gatherValue{output: -1, used: s.kernel != nil, bytes: r.p.Values()[v].Spec.Bytes()}
 		}
 		g.steps = append(g.steps, s)
 	}
@@ -91,19 +108,12 @@ func newGather(r *sampleRegion, w *worker) *gather {
 	return g
 }
 
-// take takes values up. It reports false for one that is not dense.
-func (g *gather) take(values []int, rows []datum.Rows, used bool) bool {
+// take says what rows of values are. It reports false if one is not dense.
+func (g *gather) take(values []int, rows []datum.Rows) bool {
 	for k, v := range values {
-		spec := &g.w.p.Values()[v].Spec
-		if !spec.Dense() {
+		rows[k].Spec = &g.w.p.Values()[v].Spec
+		if !rows[k].Spec.Dense() {
 			return false
-		}
-		rows[k].Spec = spec
-		at := &g.values[v]
-		if used {
-			at.used = true
-		} else {
-			*at = gatherValue{output: -1, bytes: spec.Bytes()}
 		}
 	}
 	return true
@@ -139,16 +149,24 @@ func (r *sampleRegion) ticket(worker int, c *executor.Call, row, end int) bool {
 
 // run makes the rows from row up to end, all of them valid.
 func (g *gather) run(f *Flight, row, end int) (made bool) {
+	if g.rest > 0 {
+		g.rest--
+		return false
+	}
+	g.rest = restTickets // also where this goroutine is ended
 	defer func() {
 		if recover() != nil { // the sample at fault is found by worker.run
 			made = false
+		}
+		if made {
+			g.rest = 0
 		}
 	}()
 	if !g.place(f, row, end) {
 		return false
 	}
-	g.timed--
-	timing := g.timed < 0
+	timing := g.ran < timedTickets || g.ran%timedTickets == 0
+	g.ran++
 	var last int64
 	if timing {
 		last = now()
@@ -190,9 +208,6 @@ func (g *gather) place(f *Flight, row, end int) bool {
 				return false
 			}
 		}
-		if memstats.Invariants {
-			memstats.Poison(at.data) // else what is not written shows an earlier sample
-		}
 	}
 	return true
 }
@@ -206,17 +221,70 @@ func (g *gather) show(rows []datum.Rows, values []int) {
 
 // step does the work of a source or an operator.
 func (g *gather) step(s *gatherStep, f *Flight, row, end int) bool {
+	for _, v := range s.outs {
+		g.values[v].mark()
+	}
 	if s.source != nil {
 		g.index = append(g.index[:0], f.samples[s.reader][row:end]...)
-		return s.source.Gather(g.index, s.out)
+		return s.source.Gather(g.index, s.out) && g.allWritten(s)
 	}
 	sums := sumsOfRows(s.in)
-	return s.kernel.RunRows(end-row, s.in, s.out) && slices.Equal(sums, sumsOfRows(s.in))
+	made := s.kernel.RunRows(end-row, s.in, s.out)
+	for i, sum := range sumsOfRows(s.in) {
+		if sum != sums[i] {
+			s.wrote, made = i, false
+		}
+	}
+	return made && g.allWritten(s)
+}
+
+// allWritten reports whether a source or an operator has written all that it is to make.
+func (g *gather) allWritten(s *gatherStep) bool {
+	return !slices.ContainsFunc(s.outs, func(v int) bool { return g.values[v].marked() })
+}
+
+// A mark is put where something is to be made: at the beginning of each row, or, where rows
+// are shorter than it, at both ends of them all. What lay there before is an earlier sample's.
+const (
+	rowMark   = 0xc57f2bd68a37e144
+	markBytes = 8
+)
+
+func (v *gatherValue) mark() {
+	if memstats.Invariants {
+		memstats.Poison(v.data)
+	}
+	switch {
+	case len(v.data) < markBytes: // also where nobody wants it
+		clear(v.data)
+	case v.bytes < markBytes:
+		binary.NativeEndian.PutUint64(v.data, rowMark)
+		binary.NativeEndian.PutUint64(v.data[len(v.data)-markBytes:], rowMark)
+	default:
+		for at := 0; at < len(v.data); at += v.bytes {
+			binary.NativeEndian.PutUint64(v.data[at:], rowMark)
+		}
+	}
+}
+
+// marked reports whether a mark is left.
+func (v *gatherValue) marked() bool {
+	switch {
+	case len(v.data) < markBytes:
+		return false
+	case v.bytes < markBytes:
+		return binary.NativeEndian.Uint64(v.data) == rowMark || binary.NativeEndian.Uint64(v.data[len(v.data)-markBytes:]) == rowMark
+	}
+	for at := 0; at < len(v.data); at += v.bytes {
+		if binary.NativeEndian.Uint64(v.data[at:]) == rowMark {
+			return true
+		}
+	}
+	return false
 }
 
 // note counts the time that the rows at hand took, of which there are so many.
 func (g *gather) note(rows int) {
-	var all int64
 	for i := range g.steps {
 		s := &g.steps[i]
 		var bytes int64
@@ -224,10 +292,6 @@ func (g *gather) note(rows int) {
 			bytes += int64(rows) * int64(g.values[v].bytes)
 		}
 		g.w.rec.timed(i, rows, s.busy, bytes)
-		all += s.busy
-	}
-	if all < cheapSample*int64(rows) {
-		g.timed = TimedEvery - 1
 	}
 }
 

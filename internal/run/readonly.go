@@ -34,6 +34,11 @@ func (w *worker) apply(s *step) error {
 			return &fault.WroteInputError{Input: i}
 		}
 	}
+	if w.gather != nil {
+		if i := w.gather.steps[w.at].wrote; i >= 0 {
+			return &fault.WroteInputError{Input: i}
+		}
+	}
 	return nil
 }
 

@@ -138,9 +138,6 @@ func (r *recorder) made() {
 // gathered counts rows that were made at once.
 func (r *recorder) gathered(rows int) {
 	r.rows += int64(rows)
-	if r.changed {
-		r.show()
-	}
 }
 
 // timed counts that a step has made so many rows at once, in so many nanoseconds.

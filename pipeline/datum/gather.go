@@ -2,7 +2,7 @@ package datum
 
 // Rows are dense samples that lie one behind the other, as the rows of a batch do.
 type Rows struct {
-	Spec *Spec  // of one sample
+	Spec *Spec  // of one sample; read-only
 	Data []byte // nil where nobody wants the samples
 }
 
@@ -11,14 +11,15 @@ type Rows struct {
 // and nothing in it needs to know one sample from another: package pipeline decides.
 type Gatherer interface {
 	Source
-	// Gathers reports whether Gather can be of use.
+	// Gathers reports whether Gather can be of use, always the same.
 	Gathers() bool
 	// Gather copies the samples of index, 0 ≤ index < Len each, in this order into out: one
 	// Rows for each output, whose Data have room for exactly these samples, or are nil. It writes
 	// what Read would make, in all of Data. It may write to index, too.
 	//
-	// It reports false where it has not copied them, for whatever reason. Then, and where it
-	// panics, the samples are read one by one, and what Data hold does not count.
+	// It reports false where it has not copied them, for whatever reason. Then, where it panics, and
+	// where it leaves samples as they were, they are read one by one, and what Data hold does not
+	// count. A run that ends waits for it.
 	//
 	// It is called by several goroutines at once.
 	Gather(index []int64, out []Rows) bool
@@ -32,6 +33,7 @@ type RowsKernel interface {
 	// all of the outputs, and must not write the inputs.
 	//
 	// It reports false where it has not made them, such as because one of the samples fails.
-	// Then, and where it panics, Run is called for one sample after the other.
+	// Then, where it panics, and where it leaves samples as they were, Run is called for one
+	// sample after the other. A run that ends waits for it: it should take microseconds.
 	RunRows(n int, in, out []Rows) bool
 }

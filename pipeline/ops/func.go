@@ -12,7 +12,8 @@ type FuncOptions struct {
 	Expensive bool         // takes more than some microseconds per sample
 	// Rows does for n samples at once what the function does for each, as datum.RowsKernel.RunRows
 	// says; it may be nil. It is called by several workers at once, where all that the
-	// pipeline makes of single samples is made many at a time.
+	// pipeline makes of single samples is made many at a time; not where Expensive is set, since a
+	// call cannot be ended.
 	Rows   func(n int, in, out []datum.Rows) bool
 	Config string // stands for the function in pipeline.Pipeline.Fingerprint; change it when its results change
 }
@@ -32,7 +33,7 @@ func Func(g *pipeline.Graph, o FuncOptions, f func(c *datum.Sample, in, out []*d
 		o.Name = "func"
 	}
 	op := pipeline.Op{Name: o.Name, Inputs: inputs, Outputs: o.Outputs, New: each(f), Expensive: o.Expensive, Config: o.Config}
-	if o.Rows != nil {
+	if o.Rows != nil && !o.Expensive {
 		op.New = func() (datum.Kernel, error) { return funcOfRows{f, o.Rows}, nil }
 	}
 	return g.Add(op)

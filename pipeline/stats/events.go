@@ -19,7 +19,8 @@ type Events struct {
 	// when it has given it back. Between them runs its step.
 	BatchDelivered, BatchReleased func(BatchEvent)
 
-	// Operator is called after every sample of every operator. Where it is set, the time
+	// Operator is called after every sample of every operator. Samples in memory are then made one
+	// by one, where they are made many at a time without it. Where it is set, the time
 	// of every sample is taken; without it, operators that are very cheap are timed for
 	// some samples only.
 	Operator func(OperatorEvent)
