@@ -30,6 +30,34 @@ func (e *RowPool) TryFor(taker int) (Taken, bool) {
 	return e.counted(func() (Taken, bool) { return e.takeKept(taker) })
 }
 
+// Relieve takes up to n more rows of the taker that has most rows kept for it, but at most half of
+// those, and adds them to picked. It takes none where others have more than a fifth of all rows that
+// are kept: each of them has some to do then.
+func (e *RowPool) Relieve(picked []Taken, n int) []Taken {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	most := e.fullest()
+	if most == 0 {
+		return picked
+	}
+	all := 0
+	for _, kept := range e.kept {
+		all += kept
+	}
+	if 5*e.kept[most] < 4*all {
+		return picked
+	}
+	for range min(n, e.kept[most]/2) {
+		t, ok := e.takeOldest(func(r *againRow) bool { return r.taker == most })
+		if !ok {
+			break
+		}
+		e.taken += t.End - t.Row
+		picked = append(picked, t)
+	}
+	return picked
+}
+
 // Keep gives rows of Take back, which have not been made: each is kept for the taker that suits
 // says of it, 0 for none.
 func (e *RowPool) Keep(t Taken, suits []int) {
@@ -63,11 +91,16 @@ func (e *RowPool) takeKept(taker int) (Taken, bool) {
 func (e *RowPool) relieve() (Taken, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	most := 0
+	most := e.fullest()
+	return e.takeOldest(func(r *againRow) bool { return most > 0 && r.taker == most })
+}
+
+// fullest returns the taker that has most rows kept for it, 0 for none; mu is held.
+func (e *RowPool) fullest() (most int) {
 	for taker, n := range e.kept {
 		if n > 0 && (most == 0 || n > e.kept[most]) {
 			most = taker
 		}
 	}
-	return e.takeOldest(func(r *againRow) bool { return most > 0 && r.taker == most })
+	return most
 }

@@ -38,4 +38,12 @@ func TestRowsAreKeptForTakers(t *testing.T) {
 	require.True(t, e.nothing(true))
 	require.False(t, e.nothing(false))
 	require.Equal(t, 4, e.taken, "rows 0, 4, 5 and 1")
+	require.Len(t, e.Relieve(nil, 8), 0, "the third taker has one row of three")
+	_, ok = e.TryFor(3)
+	require.True(t, ok)
+	more := e.Relieve([]Taken{got}, 8)
+	require.Len(t, more, 2, "half of rows 3 and 7")
+	require.Equal(t, 3, more[1].Row)
+	require.Len(t, e.Relieve(nil, 8), 0, "half of one row is none")
+	require.Equal(t, 6, e.taken)
 }

@@ -79,12 +79,18 @@ func TestOneRefusalBehindALoadBalancer(t *testing.T) {
 			}
 			j.options.Remote = &remote.Workers{Addresses: []string{server.URL}}
 			eventually(t, "the good worker makes rows after the other one was refused", func(work time.Duration) bool {
+				mu.Lock()
 				refusals = nil
+				mu.Unlock()
 				misled.Store(0)
 				p := j.pipeline(t)
 				require.Equal(t, want, digestsAtLeisure(t, p, 2, work))
+				mu.Lock()
+				defer mu.Unlock()
 				return elsewhere(p) > 0 && len(refusals) > 0 && misled.Load() > 1
 			})
+			mu.Lock()
+			defer mu.Unlock()
 			for _, r := range refusals {
 				require.Contains(t, r, server.URL)
 				require.True(t, strings.Contains(r, "exact_rgb=true") || strings.Contains(r, "its data differ"), r)

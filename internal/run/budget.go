@@ -253,7 +253,8 @@ func (a *arbiter) drop(w *worker, f *Flight, row int) {
 }
 
 // giveBack implements keeper: samples that wait behind this one make room for it. One
-// of the executor's workers makes it.
+// of the executor's workers makes it. The machine is told before a worker can begin the sample:
+// later it would wait for a sample that is made.
 func (a *arbiter) giveBack(f *Flight, row int, t executor.Taken, _ bool) {
 	a.tell(func(m *budget.Machine) { m.Remake(a.sample(f.seq, row)) })
 	a.r.rows.GiveBack(t, true)

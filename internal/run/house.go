@@ -275,6 +275,9 @@ func (h *house) idle(worker int) bool {
 	if h.parked || worker >= 0 == (h.plan.Only && h.at > 0) {
 		return false
 	}
+	if worker < 0 && h.r.p.Options().MemoryBudget > 0 { // the lane could not take the row (arbiter.giveBack)
+		return false
+	}
 	due := max(stealAfter, 2*h.rowCost())
 	if worker < 0 {
 		due = max(span, 4*h.fastest(), 2*h.rowCost()) // a row takes as long as it costs, however many come at once
@@ -318,25 +321,24 @@ func (h *house) Lane(ctx context.Context, name, instance string, m rows.Maker) e
 			h.mu.Unlock()
 		}()
 	}
+	l := &lane{h: h, name: name, number: number, instance: instance, at: -1}
 	for {
-		if err := h.sit(ctx, name, number, instance, m); err != nil {
+		if err := h.sit(ctx, l, m); err != nil {
 			return err
 		}
 	}
 }
 
 // sit has a lane make rows until it fails, or has made a request and others wait for its seat.
-func (h *house) sit(ctx context.Context, name string, number int, instance string, m rows.Maker) error {
-	var w *worker
+func (h *house) sit(ctx context.Context, l *lane, m rows.Maker) error {
 	h.standing.Add(1)
 	select {
-	case w = <-h.seats:
+	case l.w = <-h.seats:
 		h.standing.Add(-1)
 	case <-ctx.Done():
 		h.standing.Add(-1)
 		return context.Cause(ctx)
 	}
-	l := &lane{h: h, w: w, name: name, number: number, instance: instance, at: -1}
 	defer l.end()
 	h.mu.Lock()
 	h.lanes = append(h.lanes, l)

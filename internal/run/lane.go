@@ -17,7 +17,7 @@ import (
 // and the rows.Row of the row that is arriving.
 type lane struct {
 	h    *house
-	w    *worker // for what stands behind the cut; nobody else's
+	w    *worker // for what stands behind the cut, while the lane has a seat; nobody else's
 	name string
 
 	number int // of the name, where rows are routed
@@ -120,7 +120,8 @@ var errShort = errors.New("the answer has fewer rows than were asked for")
 type pace struct {
 	row   time.Duration // between rows; 0 while not known
 	came  int           // rows since then
-	since int64
+	since int64         // later by the time in which no request was in flight
+	ended int64         // when the last request ended
 }
 
 // paceOver is the time over which a pace is taken.
@@ -138,7 +139,7 @@ func (h *house) pace(name string) *pace {
 
 // add notes that rows have come.
 func (p *pace) add(rows int, t int64) {
-	p.came += rows
+	p.came, p.ended = p.came+rows, t
 	if d := time.Duration(t - p.since); d >= paceOver && p.came > 0 {
 		p.row = d / time.Duration(p.came)
 		p.came, p.since = 0, t
@@ -182,8 +183,8 @@ func (l *lane) hold(cancel context.CancelFunc) bool {
 	l.rows, l.next = l.next, l.rows[:0]
 	l.began = now()
 	if !slices.ContainsFunc(h.lanes, func(other *lane) bool { return other != l && other.name == l.name && len(other.rows) > 0 }) {
-		p := h.pace(l.name) // nobody asked meanwhile, so the time says nothing
-		p.came, p.since = 0, l.began
+		p := h.pace(l.name) // nobody asked meanwhile, so that time says nothing
+		p.since += l.began - max(p.ended, p.since)
 	}
 	l.progress, l.came, l.overdue, l.gaveUp, l.at = l.began, 0, false, false, -1
 	l.cancel = cancel

@@ -15,7 +15,8 @@ import (
 // without asking each other, and when a maker comes or goes only its own blocks move.
 //
 // Who finds new rows first keeps them for their owners (executor.RowPool.Keep). A maker takes
-// rows of its own first, and where there are none relieves the one that has most.
+// rows of its own first, and where there are none relieves the one that has most: of one row, or where
+// nearly all rows are of one shard, of up to half of them.
 type router struct {
 	shards []int64 // the index behind each, nil where samples are blocks
 
@@ -107,6 +108,9 @@ func (l *lane) takeRouted(ctx context.Context, n int) error {
 			break
 		}
 		l.picked = append(l.picked, t)
+	}
+	if len(l.picked) == 1 && h.router.shards != nil { // shards that are read in order: one maker owns all rows
+		l.picked = h.r.rows.Relieve(l.picked, n-1)
 	}
 	return nil
 }

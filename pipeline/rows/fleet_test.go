@@ -1,6 +1,7 @@
 package rows_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -16,7 +17,6 @@ import (
 	"github.com/planktonml/plankton/iterator"
 	"github.com/planktonml/plankton/pipeline"
 	"github.com/planktonml/plankton/pipeline/datum"
-	"github.com/planktonml/plankton/pipeline/readers"
 	"github.com/planktonml/plankton/pipeline/rows"
 )
 
@@ -35,6 +35,8 @@ type fleet struct {
 	local   int           // workers of a training program
 	depth   int           // batches that a training program has made ahead
 	lanes   int           // requests that a training program has in flight to each worker
+	shard   int           // samples of a shard, which are read in order; 0 for samples that are shuffled
+	hello   string        // the process that answers first in each lane; none is the worker's own
 
 	plan rows.Plan
 
@@ -51,6 +53,7 @@ type node struct {
 	has          map[int64]bool
 	hits, misses int
 	requests     int
+	most         int           // rows of a request
 	busy, at     int           // requests that were turned away, and those at work
 	slow         time.Duration // is added to each row
 }
@@ -77,7 +80,7 @@ func (f *fleet) Open(ctx context.Context, house rows.House, _ bool) (func(), err
 			for range f.lanes {
 				group.Go(func() {
 					for ctx.Err() == nil {
-						if err := house.Lane(ctx, fmt.Sprint("worker ", i), f.node(i).name, f.node(i)); err == errBusy {
+						if err := house.Lane(ctx, fmt.Sprint("worker ", i), cmp.Or(f.hello, f.node(i).name), f.node(i)); err == errBusy {
 							time.Sleep(20 * time.Millisecond)
 						}
 					}
@@ -109,6 +112,7 @@ func (n *node) Make(ctx context.Context, q *rows.Request, a rows.Answer) error {
 	time.Sleep(n.f.trip)
 	n.mu.Lock()
 	n.requests++
+	n.most = max(n.most, len(q.Keys))
 	n.at++
 	busy := n.at > n.f.queue
 	if busy {
@@ -147,15 +151,46 @@ func (n *node) Make(ctx context.Context, q *rows.Request, a rows.Answer) error {
 	return nil
 }
 
+// numbers is so many samples, from 0.
+type numbers int64
+
+func (n numbers) Len() int64            { return int64(n) }
+func (n numbers) Outputs() []datum.Spec { return []datum.Spec{{DType: datum.Int64, Shape: []int{}}} }
+func (n numbers) Meta() datum.Meta      { return datum.Meta{} }
+
+func (n numbers) Describe(i int64) string { return fmt.Sprint("number ", i) }
+
+func (n numbers) Read(_ context.Context, i int64, out []*datum.Tensor) error {
+	b, err := out[0].Resize()
+	if err == nil {
+		datum.View[int64](b)[0] = i
+	}
+	return err
+}
+
+// inShards is numbers in shards.
+type inShards struct {
+	numbers
+	size int
+}
+
+func (s inShards) ShardEnds() (ends []int64) {
+	for end := 0; end < int(s.numbers); {
+		end = min(int(s.numbers), end+s.size)
+		ends = append(ends, int64(end))
+	}
+	return ends
+}
+
 // run has so many epochs made by the fleet, and returns the rows of a second in the last one. The
 // error is that of the run, or a row that is another one than was asked for.
 func (f *fleet) run(ctx context.Context, seed uint64, batch, epochs int) (rate float64, err error) {
-	data := make([]int64, f.samples)
-	for i := range data {
-		data[i] = int64(i)
-	}
 	p, err := pipeline.New(pipeline.Options{BatchSize: batch, Workers: f.local, PrefetchDepth: f.depth, Seed: seed, Remote: f}, func(g *pipeline.Graph) {
-		x := readers.Slices(g, readers.SlicesOptions{Shuffle: true}, readers.Rows(data))[0]
+		var source datum.Source = numbers(f.samples)
+		if f.shard > 0 {
+			source = inShards{numbers(f.samples), f.shard}
+		}
+		x := g.Read(pipeline.ReaderOptions{Shuffle: f.shard == 0}, source)[0]
 		g.Output("squares", g.Add(pipeline.Op{
 			Name: "square", Inputs: []pipeline.Value{x}, Outputs: []datum.Spec{{DType: datum.Int64, Shape: []int{}}}, Expensive: true,
 			New: func() (datum.Kernel, error) {
@@ -211,23 +246,29 @@ func (f *fleet) share() float64 {
 }
 
 // Four workers that can each keep a quarter of the data together keep all of it, if rows go to
-// those that own their blocks; and where nobody has a cache, nothing is lost by it.
+// those that own their blocks; and where nobody has a cache, or all rows have one owner, little is lost by it.
 func TestFourCachesHoldAllOfTheData(t *testing.T) {
+	const near = 200 * time.Microsecond
 	for name, c := range map[string]struct {
 		cache         int
 		hit, slow     time.Duration // slow is added to the rows of one of the workers
 		least, better float64       // share of hits and rate against that without routing
+		shard         int
+		trip          time.Duration
 	}{
-		"caches":                                {*fleetSamples / 4, time.Millisecond, 0, 0.75, 1.8},
-		"caches, and one three times slower":    {*fleetSamples / 4, time.Millisecond, 2 * time.Millisecond, 0.5, 1.2},
-		"no caches":                             {0, time.Millisecond, 0, 0, 0.95},
-		"no caches, and one three times slower": {0, time.Millisecond, 8 * time.Millisecond, 0, 0.9},
+		"caches":                                {*fleetSamples / 4, time.Millisecond, 0, 0.75, 1.8, 0, near},
+		"caches, and one three times slower":    {*fleetSamples / 4, time.Millisecond, 2 * time.Millisecond, 0.5, 1.2, 0, near},
+		"no caches":                             {0, time.Millisecond, 0, 0, 0.7, 0, near},
+		"no caches, and one three times slower": {0, time.Millisecond, 8 * time.Millisecond, 0, 0.7, 0, near},
+		"caches, shards in order":               {*fleetSamples / 4, time.Millisecond, 0, 0, 0.7, *fleetSamples / 4, near},
+		"caches, shards in order, far away":     {*fleetSamples / 4, time.Millisecond, 0, 0, 0.7, *fleetSamples / 4, 20 * time.Millisecond},
+		"no caches, shards in order, far away":  {0, time.Millisecond, 0, 0, 0.7, *fleetSamples / 4, 20 * time.Millisecond},
 	} {
 		shares, rates := map[bool]float64{}, map[bool]float64{}
 		for _, cached := range []bool{false, true} {
 			synctest.Test(t, func(t *testing.T) {
 				f := &fleet{
-					workers: 4, samples: *fleetSamples, cache: c.cache, hit: c.hit, miss: 4 * time.Millisecond, trip: 200 * time.Microsecond, cores: 1, queue: 32, lanes: 4, local: 1, depth: 2,
+					workers: 4, samples: *fleetSamples, cache: c.cache, hit: c.hit, miss: 4 * time.Millisecond, trip: c.trip, cores: 1, queue: 32, lanes: 4, shard: c.shard, local: 1, depth: 2,
 					plan: rows.Plan{Lanes: 16, Rows: 16, Only: true, Patience: time.Second, Cached: cached},
 				}
 				f.node(0).slow = c.slow
@@ -240,6 +281,31 @@ func TestFourCachesHoldAllOfTheData(t *testing.T) {
 		t.Logf("%s: hits %.2f, unrouted %.2f; rate %.2f of unrouted", name, shares[true], shares[false], rates[true]/rates[false])
 		require.GreaterOrEqual(t, shares[true], c.least, name)
 		require.GreaterOrEqual(t, rates[true], c.better*rates[false], name)
+	}
+}
+
+// A request has more rows than the first ones when the pace of its worker is known: also where a worker
+// has one request in flight, and where lanes take turns and another process said hello.
+func TestRequestsGrow(t *testing.T) {
+	for name, c := range map[string]struct {
+		lanes, seats int
+		hello        string
+	}{
+		"one request at once":                    {1, 8, ""},
+		"turns":                                  {4, 2, ""},
+		"turns, another process behind the name": {4, 2, "another process"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			f := &fleet{
+				workers: 2, samples: 3200, miss: time.Millisecond, trip: 200 * time.Microsecond, cores: 1, queue: 32, lanes: c.lanes, hello: c.hello, local: 1, depth: 2,
+				plan: rows.Plan{Lanes: c.seats, Rows: 16, Only: true, Patience: time.Second},
+			}
+			_, err := f.run(t.Context(), 1, 64, 2)
+			require.NoError(t, err)
+			for _, n := range f.nodes {
+				require.Greater(t, n.most, 4, name) // those that a lane asks for first
+			}
+		})
 	}
 }
 
