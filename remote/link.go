@@ -35,7 +35,13 @@ const (
 
 // newLink returns the way to an address, which is dialled at target where that is not "".
 func newLink(o *Workers, a address, target string) *link {
-	dial := (&net.Dialer{Timeout: dialTimeout}).DialContext
+	dial := func(ctx context.Context, network, addr string) (net.Conn, error) {
+		c, err := (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		return eager(c), nil
+	}
 	t := &http.Transport{
 		DisableCompression: true, MaxIdleConnsPerHost: o.InFlight, MaxIdleConns: o.InFlight + 1, ForceAttemptHTTP2: false,
 		TLSNextProto: map[string]func(string, *tls.Conn) http.RoundTripper{}, TLSHandshakeTimeout: 2 * dialTimeout, ResponseHeaderTimeout: 0,
