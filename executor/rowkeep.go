@@ -73,11 +73,7 @@ func (e *RowPool) Keep(t Taken, suits []int) {
 			e.kept[taker]++
 		}
 	}
-	e.agains.Store(int32(len(e.again)))
-	if e.taken -= t.End - t.Row; e.taken == 0 {
-		e.quiet.Broadcast()
-	}
-	e.wakeUp()
+	e.returned(t)
 }
 
 // takeKept takes the oldest row that is kept for a taker or was given back.

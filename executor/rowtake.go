@@ -338,6 +338,11 @@ func (e *RowPool) GiveBack(t Taken, own bool) {
 	for row := t.Row; row < t.End; row += e.grain {
 		e.again = append(e.again, againRow{Taken{t.Call, row, min(row+e.grain, t.End), t.seq}, own, 0})
 	}
+	e.returned(t)
+}
+
+// returned ends rows of Take that are among those to be made once more now; mu is held.
+func (e *RowPool) returned(t Taken) {
 	e.agains.Store(int32(len(e.again)))
 	if e.taken -= t.End - t.Row; e.taken == 0 {
 		e.quiet.Broadcast()
