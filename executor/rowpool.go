@@ -60,7 +60,8 @@ type againRow struct {
 }
 
 // Taken is what RowPool.Take has handed out: the rows from Row up to End, which is none of
-// them, of one iteration.
+// them, of one iteration. Where all rows of an iteration are done or given back, its Call is
+// another iteration's soon: who has none of them in hand must not look at it.
 type Taken struct {
 	Call     *Call
 	Row, End int

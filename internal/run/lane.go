@@ -146,14 +146,19 @@ func (p *pace) add(rows int, t int64) {
 	}
 }
 
-// voidRows takes the rows that no sample is for off what was taken.
-func (l *lane) voidRows(t *executor.Taken) {
+// flight returns the flight of what was taken, and takes the rows that no sample is for off it. It returns
+// nil if none are left: the call of the rows may be another iteration's then.
+func (l *lane) flight(t *executor.Taken) *Flight {
 	r := l.h.r
 	f := r.flights[t.Call.Slot()]
 	for end := max(t.Row, len(f.samples[0])); t.End > end; t.End-- {
 		r.memory.void(f, t.End-1)
 		r.rows.Done(t.Part(t.End-1, t.End))
 	}
+	if t.Row == t.End {
+		return nil
+	}
+	return f
 }
 
 // hold makes what was picked the rows of the lane and of its next request. It reports false if
@@ -164,8 +169,10 @@ func (l *lane) hold(cancel context.CancelFunc) bool {
 	l.q.Keys, l.ids, l.next = l.q.Keys[:0], l.ids[:0], l.next[:0]
 	for i := range l.picked {
 		t := &l.picked[i]
-		l.voidRows(t)
-		f := h.r.flights[t.Call.Slot()]
+		f := l.flight(t)
+		if f == nil {
+			continue
+		}
 		for row := t.Row; row < t.End; row++ {
 			at := len(l.ids)
 			for _, samples := range f.samples {

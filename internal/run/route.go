@@ -118,11 +118,10 @@ func (l *lane) takeRouted(ctx context.Context, n int) error {
 // keep keeps new rows for their owners.
 func (l *lane) keep(t executor.Taken) {
 	h := l.h
-	l.voidRows(&t)
-	if t.Row == t.End {
+	f := l.flight(&t)
+	if f == nil {
 		return
 	}
-	f := h.r.flights[t.Call.Slot()]
 	l.suits = l.suits[:0]
 	h.mu.Lock()
 	for row := t.Row; row < t.End; row++ {
