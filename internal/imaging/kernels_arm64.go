@@ -191,25 +191,20 @@ func affineBytes(dst []float32, src []byte, scale, bias float32) {
 	affineBytesGo(dst[n:], src[n:], scale, bias)
 }
 
-func normalize3(rgb [3][]float32, src []byte, norm *norms, mirror bool) {
-	w := len(rgb[0])
-	n := whole(w, 16)
+func normalize3(rgb [3][]float32, src []byte, s *strip, norm *norms) {
+	n := whole(s.w, 16)
 	if n > 0 {
-		step, first := 48, &src[:3*n][0]
-		if mirror {
-			step, first = -48, &src[3*(w-16) : 3*w][0]
+		step, first, at := 48, 0, 0
+		if s.mirror {
+			step, first, at = -48, 3*(n-16), s.w-n
 		}
-		normalize3NEON(&rgb[0][0], &rgb[1][:n][0], &rgb[2][:n][0], first, step, n, norm, mirror)
+		for y := range s.h {
+			dst := y*s.pitch + at
+			normalize3NEON(&rgb[0][dst:][:n][0], &rgb[1][dst:][:n][0], &rgb[2][dst:][:n][0],
+				&src[y*s.stride:][:3*n][first], step, n, norm, s.mirror)
+		}
 	}
-	for c := range rgb {
-		rgb[c] = rgb[c][n:w]
-	}
-	if mirror {
-		src = src[:3*(w-n)]
-	} else {
-		src = src[3*n : 3*w]
-	}
-	normalize3Go(rgb, src, norm, mirror)
+	normalize3Rest(rgb, src, s, n, norm)
 }
 
 func reverse(row []float32) {
