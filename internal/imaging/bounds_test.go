@@ -51,8 +51,15 @@ func TestKernelsStayInBounds(t *testing.T) {
 			toRGBAffine(rgb, a, b, c, &norm, canStream(rgb[0], n))
 			twistRows(rgb, [3][]float32{a, b, c}, &twist, &norm, canStream(rgb[0], n))
 			twistBytes(mem(3, 3*n), mem(4, 3*n), &twist)
-			for _, mirror := range []bool{false, true} {
-				normalize3(rgb, mem(0, 3*n), &norm, mirror)
+			for h := 1; h <= 3; h++ {
+				for _, mirror := range []bool{false, true} {
+					s := strip{w: n, h: h, stride: 3*n + h, pitch: n + 8*h, mirror: mirror}
+					for c := range rgb {
+						rgb[c] = mem.floats(3+c, (h-1)*s.pitch+n)
+					}
+					s.stream = s.canStream(rgb)
+					normalize3(rgb, mem(0, (h-1)*s.stride+3*n), &s, &norm)
+				}
 			}
 			reverse(a)
 			touch(mem(0, n))

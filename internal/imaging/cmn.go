@@ -103,7 +103,7 @@ func (n *CropMirrorNormalizer) Apply(dst []byte, to datum.DType, src *Image, s *
 		n.toPlanes(datum.View[float32](dst), src, s)
 		return nil
 	}
-	left, right := s.covered(src)
+	left, right := covered(s.X, s.W, src.W)
 	direct := to == datum.Float32 && s.DstCHW
 	n.out = grow(n.out, s.DstC*s.W)
 	for y := range s.H {
@@ -136,42 +136,70 @@ func (n *CropMirrorNormalizer) Apply(dst []byte, to datum.DType, src *Image, s *
 	return nil
 }
 
-// covered returns the columns of the output, before it is mirrored, that the picture covers.
-func (s *CMNSpec) covered(src *Image) (left, right int) {
-	left = min(max(-s.X, 0), s.W)
-	return left, max(min(src.W-s.X, s.W), left)
+// covered returns which of n columns or rows of the output, before it is mirrored, a picture of size covers. The output
+// begins at column or row at of the picture.
+func covered(at, n, size int) (first, end int) {
+	first = min(max(-at, 0), n)
+	return first, max(min(size-at, n), first)
 }
+
+// pixelsAtOnce bounds the pixels that a call of assembly takes, which the scheduler cannot interrupt.
+const pixelsAtOnce = 1 << 18
 
 // toPlanes is Apply for pixels of three bytes that become planes of float32, in one pass.
 func (n *CropMirrorNormalizer) toPlanes(dst []float32, src *Image, s *CMNSpec) {
-	for c := range n.norms {
+	left, right := covered(s.X, s.W, src.W)
+	top, bottom := covered(s.Y, s.H, src.H)
+	from, to := left, right
+	if s.Mirror {
+		from, to = s.W-right, s.W-left
+	}
+	size := s.H * s.W
+	for c := range s.DstC {
+		v := pick(s.Fill, c, 0)
+		if c >= 3 {
+			fill(dst[c*size:][:size], v)
+			continue
+		}
+		fillAround(dst[c*size:][:size], s.W, top, bottom, from, to, v)
 		scale, bias := s.affine(c)
 		n.norms.setChannel(c, scale, bias)
 	}
-	left, right := s.covered(src)
-	for y := range s.H {
-		sy := s.Y + y
-		from, to := left, right
-		if s.Mirror {
-			from, to = s.W-right, s.W-left
-		}
-		if sy < 0 || sy >= src.H {
-			from, to = 0, 0
-		}
+	if top == bottom || left == right {
+		return
+	}
+	p := strip{w: right - left, stride: src.stride(), pitch: s.W, mirror: s.Mirror}
+	rows := 1
+	if n.Color == nil {
+		rows = max(pixelsAtOnce/p.w, 1)
+	}
+	large := 4*len(dst) >= streamBytes
+	for y := top; y < bottom; y += rows {
+		p.h = min(rows, bottom-y)
 		var rgb [3][]float32
-		for c := range s.DstC {
-			row := dst[(c*s.H+y)*s.W:][:s.W]
-			if c >= 3 {
-				fill(row, pick(s.Fill, c, 0))
-				continue
-			}
-			fill(row[:from], pick(s.Fill, c, 0))
-			fill(row[to:], pick(s.Fill, c, 0))
-			rgb[c] = row[from:to]
+		for c := range rgb {
+			rgb[c] = dst[c*size+y*s.W+from:]
 		}
-		if from < to {
-			normalize3(rgb, n.colours(src.row(sy)[3*(s.X+left):][:3*(right-left)]), &n.norms, s.Mirror)
-		}
+		pixels := src.Pix[(s.Y+y)*p.stride+3*(s.X+left):][:(p.h-1)*p.stride+3*p.w]
+		part := p.joined()
+		part.stream = large && part.canStream(rgb)
+		normalize3(rgb, n.colours(pixels), &part, &n.norms)
+	}
+	if large {
+		fence()
+	}
+}
+
+// fillAround writes v to what lies outside of a part of a plane with w columns.
+func fillAround(plane []float32, w, top, bottom, from, to int, v float32) {
+	fill(plane[:top*w], v)
+	fill(plane[bottom*w:], v)
+	if to-from == w {
+		return
+	}
+	for y := top; y < bottom; y++ {
+		fill(plane[y*w:][:from], v)
+		fill(plane[y*w:][to:w], v)
 	}
 }
 

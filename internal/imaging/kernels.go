@@ -151,20 +151,61 @@ func affineBytesGo(dst []float32, src []byte, scale, bias float32) {
 	}
 }
 
-// normalize3Go takes pixels of three bytes apart, the last one first where it mirrors, and stores value·scale + bias of
-// each channel.
-func normalize3Go(rgb [3][]float32, src []byte, norm *norms, mirror bool) {
-	for c, row := range rgb {
-		scale, bias := norm[c][0][0], norm[c][1][0]
-		at, step := c, 3
-		if mirror {
-			at, step = 3*(len(row)-1)+c, -3
-		}
-		for i := range row {
-			row[i] = float32(float32(src[at])*scale) + bias
-			at += step
+// strip says how rows of pixels of three bytes lie, and the rows of three planes that they become.
+type strip struct {
+	w, h   int
+	stride int  // bytes from one row of pixels to the next
+	pitch  int  // values from one row of a plane to the next
+	mirror bool // rows of planes begin with the last pixel
+	stream bool // planes are written past the caches: rows are aligned to 32 bytes, w is a multiple of 16
+}
+
+// joined returns rows that follow each other as one long row.
+func (s strip) joined() strip {
+	if !s.mirror && s.stride == 3*s.w && s.pitch == s.w {
+		n := s.w * s.h
+		s.w, s.h, s.stride, s.pitch = n, 1, 3*n, n
+	}
+	return s
+}
+
+// canStream reports whether the planes can be written past the caches.
+func (s *strip) canStream(rgb [3][]float32) bool {
+	return s.w%16 == 0 && canStream(rgb[0], s.pitch) && canStream(rgb[1], s.pitch) && canStream(rgb[2], s.pitch)
+}
+
+// normalize3Go takes pixels of three bytes apart and stores value·scale + bias of each channel.
+func normalize3Go(rgb [3][]float32, src []byte, s *strip, norm *norms) {
+	for y := range s.h {
+		pixels := src[y*s.stride:][:3*s.w]
+		for c, plane := range rgb {
+			scale, bias := norm[c][0][0], norm[c][1][0]
+			at, step := c, 3
+			if s.mirror {
+				at, step = 3*(s.w-1)+c, -3
+			}
+			row := plane[y*s.pitch:][:s.w]
+			for i := range row {
+				row[i] = float32(float32(pixels[at])*scale) + bias
+				at += step
+			}
 		}
 	}
+}
+
+// normalize3Rest is normalize3Go for all but the first n columns of pixels.
+func normalize3Rest(rgb [3][]float32, src []byte, s *strip, n int, norm *norms) {
+	if n == s.w {
+		return
+	}
+	rest := *s
+	rest.w -= n
+	if !s.mirror {
+		for c := range rgb {
+			rgb[c] = rgb[c][n:]
+		}
+	}
+	normalize3Go(rgb, src[3*n:], &rest, norm)
 }
 
 // split3Go takes pixels of three bytes apart.

@@ -159,25 +159,26 @@ func affineBytes(dst []float32, src []byte, scale, bias float32) {
 	affineBytesGo(dst[n:], src[n:], scale, bias)
 }
 
-func normalize3(rgb [3][]float32, src []byte, norm *norms, mirror bool) {
-	w := len(rgb[0])
-	n := whole(w, 16)
+func normalize3(rgb [3][]float32, src []byte, s *strip, norm *norms) {
+	n := whole(s.w, 16)
 	if n > 0 {
-		kernel, first := normalize3AVX2, &src[:3*n][0]
-		if mirror {
-			kernel, first = normalize3MirrorAVX2, &src[3*(w-16) : 3*w][0]
+		kernel, first, step := normalize3AVX2, 0, s.pitch-n
+		switch {
+		case s.mirror && s.stream:
+			kernel = normalize3MirrorStreamAVX2
+		case s.mirror:
+			kernel = normalize3MirrorAVX2
+		case s.stream:
+			kernel = normalize3StreamAVX2
 		}
-		kernel(&rgb[0][0], &rgb[1][:n][0], &rgb[2][:n][0], first, n, &norm[0][0][0])
+		if s.mirror {
+			first, step = s.w-16, s.pitch+n
+		}
+		end := s.pitch*(s.h-1) + s.w
+		kernel(&rgb[0][:end][first], &rgb[1][:end][first], &rgb[2][:end][first], 4*step,
+			&src[:s.stride*(s.h-1)+3*s.w][0], s.stride-3*n, n, s.h, &norm[0][0][0])
 	}
-	for c := range rgb {
-		rgb[c] = rgb[c][n:w]
-	}
-	if mirror {
-		src = src[:3*(w-n)]
-	} else {
-		src = src[3*n : 3*w]
-	}
-	normalize3Go(rgb, src, norm, mirror)
+	normalize3Rest(rgb, src, s, n, norm)
 }
 
 func reverse(row []float32) {

@@ -1965,153 +1965,255 @@ DATA joinFloatsC<>+24(SB)/4, $0x00000007
 DATA joinFloatsC<>+28(SB)/4, $0x00000007
 GLOBL joinFloatsC<>(SB), RODATA|NOPTR, $32
 
-// func normalize3AVX2(a *float32, b *float32, c *float32, src *byte, n int, norm *float32)
-// Requires: AVX, AVX2
-TEXT ·normalize3AVX2(SB), NOSPLIT, $0-48
+// func normalize3AVX2(a *float32, b *float32, c *float32, step int, src *byte, skip int, n int, h int, norm *float32)
+// Requires: AVX, AVX2, MMX+
+TEXT ·normalize3AVX2(SB), NOSPLIT, $0-72
 	MOVQ a+0(FP), AX
 	MOVQ b+8(FP), CX
 	MOVQ c+16(FP), DX
-	MOVQ src+24(FP), BX
-	MOVQ n+32(FP), SI
-	MOVQ norm+40(FP), DI
+	MOVQ step+24(FP), BX
+	MOVQ src+32(FP), SI
+	MOVQ skip+40(FP), DI
+	MOVQ n+48(FP), R8
+	MOVQ h+56(FP), R9
+	MOVQ norm+64(FP), R10
+
+rows:
+	MOVQ R8, R11
 
 pixels:
-	CMPQ      SI, $+16
-	JLT       pixels_done
-	VMOVDQU   (BX), X0
-	VMOVDQU   16(BX), X1
-	VMOVDQU   32(BX), X2
-	VPSHUFB   splitA<>+0(SB), X0, X3
-	VPSHUFB   splitB<>+0(SB), X1, X4
-	VPOR      X4, X3, X3
-	VPSHUFB   splitC<>+0(SB), X2, X4
-	VPOR      X4, X3, X3
-	VPSRLDQ   $0x08, X3, X4
-	VPMOVZXBD X3, Y3
-	VCVTDQ2PS Y3, Y3
-	VMULPS    (DI), Y3, Y3
-	VADDPS    32(DI), Y3, Y3
-	VMOVUPS   Y3, (AX)
-	VPMOVZXBD X4, Y3
-	VCVTDQ2PS Y3, Y3
-	VMULPS    (DI), Y3, Y3
-	VADDPS    32(DI), Y3, Y3
-	VMOVUPS   Y3, 32(AX)
-	ADDQ      $0x40, AX
-	VPSHUFB   splitD<>+0(SB), X0, X3
-	VPSHUFB   splitE<>+0(SB), X1, X4
-	VPOR      X4, X3, X3
-	VPSHUFB   splitF<>+0(SB), X2, X4
-	VPOR      X4, X3, X3
-	VPSRLDQ   $0x08, X3, X4
-	VPMOVZXBD X3, Y3
-	VCVTDQ2PS Y3, Y3
-	VMULPS    64(DI), Y3, Y3
-	VADDPS    96(DI), Y3, Y3
-	VMOVUPS   Y3, (CX)
-	VPMOVZXBD X4, Y3
-	VCVTDQ2PS Y3, Y3
-	VMULPS    64(DI), Y3, Y3
-	VADDPS    96(DI), Y3, Y3
-	VMOVUPS   Y3, 32(CX)
-	ADDQ      $0x40, CX
-	VPSHUFB   splitG<>+0(SB), X0, X3
-	VPSHUFB   splitH<>+0(SB), X1, X4
-	VPOR      X4, X3, X3
-	VPSHUFB   splitI<>+0(SB), X2, X4
-	VPOR      X4, X3, X3
-	VPSRLDQ   $0x08, X3, X4
-	VPMOVZXBD X3, Y3
-	VCVTDQ2PS Y3, Y3
-	VMULPS    128(DI), Y3, Y3
-	VADDPS    160(DI), Y3, Y3
-	VMOVUPS   Y3, (DX)
-	VPMOVZXBD X4, Y3
-	VCVTDQ2PS Y3, Y3
-	VMULPS    128(DI), Y3, Y3
-	VADDPS    160(DI), Y3, Y3
-	VMOVUPS   Y3, 32(DX)
-	ADDQ      $0x40, DX
-	ADDQ      $0x30, BX
-	SUBQ      $+16, SI
-	JMP       pixels
-
-pixels_done:
+	PREFETCHT0 2048(SI)
+	VMOVDQU    (SI), X0
+	VMOVDQU    16(SI), X1
+	VMOVDQU    32(SI), X2
+	VPSHUFB    splitA<>+0(SB), X0, X3
+	VPSHUFB    splitB<>+0(SB), X1, X4
+	VPOR       X4, X3, X3
+	VPSHUFB    splitC<>+0(SB), X2, X4
+	VPOR       X4, X3, X3
+	VPSRLDQ    $0x08, X3, X4
+	VPMOVZXBD  X3, Y3
+	VCVTDQ2PS  Y3, Y3
+	VMULPS     (R10), Y3, Y3
+	VADDPS     32(R10), Y3, Y3
+	VMOVUPS    Y3, (AX)
+	VPMOVZXBD  X4, Y3
+	VCVTDQ2PS  Y3, Y3
+	VMULPS     (R10), Y3, Y3
+	VADDPS     32(R10), Y3, Y3
+	VMOVUPS    Y3, 32(AX)
+	ADDQ       $0x40, AX
+	VPSHUFB    splitD<>+0(SB), X0, X3
+	VPSHUFB    splitE<>+0(SB), X1, X4
+	VPOR       X4, X3, X3
+	VPSHUFB    splitF<>+0(SB), X2, X4
+	VPOR       X4, X3, X3
+	VPSRLDQ    $0x08, X3, X4
+	VPMOVZXBD  X3, Y3
+	VCVTDQ2PS  Y3, Y3
+	VMULPS     64(R10), Y3, Y3
+	VADDPS     96(R10), Y3, Y3
+	VMOVUPS    Y3, (CX)
+	VPMOVZXBD  X4, Y3
+	VCVTDQ2PS  Y3, Y3
+	VMULPS     64(R10), Y3, Y3
+	VADDPS     96(R10), Y3, Y3
+	VMOVUPS    Y3, 32(CX)
+	ADDQ       $0x40, CX
+	VPSHUFB    splitG<>+0(SB), X0, X3
+	VPSHUFB    splitH<>+0(SB), X1, X4
+	VPOR       X4, X3, X3
+	VPSHUFB    splitI<>+0(SB), X2, X4
+	VPOR       X4, X3, X3
+	VPSRLDQ    $0x08, X3, X4
+	VPMOVZXBD  X3, Y3
+	VCVTDQ2PS  Y3, Y3
+	VMULPS     128(R10), Y3, Y3
+	VADDPS     160(R10), Y3, Y3
+	VMOVUPS    Y3, (DX)
+	VPMOVZXBD  X4, Y3
+	VCVTDQ2PS  Y3, Y3
+	VMULPS     128(R10), Y3, Y3
+	VADDPS     160(R10), Y3, Y3
+	VMOVUPS    Y3, 32(DX)
+	ADDQ       $0x40, DX
+	ADDQ       $0x30, SI
+	SUBQ       $0x10, R11
+	JNZ        pixels
+	ADDQ       BX, AX
+	ADDQ       BX, CX
+	ADDQ       BX, DX
+	ADDQ       DI, SI
+	DECQ       R9
+	JNZ        rows
 	VZEROUPPER
 	RET
 
-// func normalize3MirrorAVX2(a *float32, b *float32, c *float32, src *byte, n int, norm *float32)
-// Requires: AVX, AVX2
-TEXT ·normalize3MirrorAVX2(SB), NOSPLIT, $0-48
+// func normalize3StreamAVX2(a *float32, b *float32, c *float32, step int, src *byte, skip int, n int, h int, norm *float32)
+// Requires: AVX, AVX2, MMX+
+TEXT ·normalize3StreamAVX2(SB), NOSPLIT, $0-72
 	MOVQ a+0(FP), AX
 	MOVQ b+8(FP), CX
 	MOVQ c+16(FP), DX
-	MOVQ src+24(FP), BX
-	MOVQ n+32(FP), SI
-	MOVQ norm+40(FP), DI
+	MOVQ step+24(FP), BX
+	MOVQ src+32(FP), SI
+	MOVQ skip+40(FP), DI
+	MOVQ n+48(FP), R8
+	MOVQ h+56(FP), R9
+	MOVQ norm+64(FP), R10
+
+rows:
+	MOVQ R8, R11
 
 pixels:
-	CMPQ      SI, $+16
-	JLT       pixels_done
-	VMOVDQU   (BX), X0
-	VMOVDQU   16(BX), X1
-	VMOVDQU   32(BX), X2
-	VPSHUFB   splitMirrorA<>+0(SB), X0, X3
-	VPSHUFB   splitMirrorB<>+0(SB), X1, X4
-	VPOR      X4, X3, X3
-	VPSHUFB   splitMirrorC<>+0(SB), X2, X4
-	VPOR      X4, X3, X3
-	VPSRLDQ   $0x08, X3, X4
-	VPMOVZXBD X3, Y3
-	VCVTDQ2PS Y3, Y3
-	VMULPS    (DI), Y3, Y3
-	VADDPS    32(DI), Y3, Y3
-	VMOVUPS   Y3, (AX)
-	VPMOVZXBD X4, Y3
-	VCVTDQ2PS Y3, Y3
-	VMULPS    (DI), Y3, Y3
-	VADDPS    32(DI), Y3, Y3
-	VMOVUPS   Y3, 32(AX)
-	ADDQ      $0x40, AX
-	VPSHUFB   splitMirrorD<>+0(SB), X0, X3
-	VPSHUFB   splitMirrorE<>+0(SB), X1, X4
-	VPOR      X4, X3, X3
-	VPSHUFB   splitMirrorF<>+0(SB), X2, X4
-	VPOR      X4, X3, X3
-	VPSRLDQ   $0x08, X3, X4
-	VPMOVZXBD X3, Y3
-	VCVTDQ2PS Y3, Y3
-	VMULPS    64(DI), Y3, Y3
-	VADDPS    96(DI), Y3, Y3
-	VMOVUPS   Y3, (CX)
-	VPMOVZXBD X4, Y3
-	VCVTDQ2PS Y3, Y3
-	VMULPS    64(DI), Y3, Y3
-	VADDPS    96(DI), Y3, Y3
-	VMOVUPS   Y3, 32(CX)
-	ADDQ      $0x40, CX
-	VPSHUFB   splitMirrorG<>+0(SB), X0, X3
-	VPSHUFB   splitMirrorH<>+0(SB), X1, X4
-	VPOR      X4, X3, X3
-	VPSHUFB   splitMirrorI<>+0(SB), X2, X4
-	VPOR      X4, X3, X3
-	VPSRLDQ   $0x08, X3, X4
-	VPMOVZXBD X3, Y3
-	VCVTDQ2PS Y3, Y3
-	VMULPS    128(DI), Y3, Y3
-	VADDPS    160(DI), Y3, Y3
-	VMOVUPS   Y3, (DX)
-	VPMOVZXBD X4, Y3
-	VCVTDQ2PS Y3, Y3
-	VMULPS    128(DI), Y3, Y3
-	VADDPS    160(DI), Y3, Y3
-	VMOVUPS   Y3, 32(DX)
-	ADDQ      $0x40, DX
-	SUBQ      $0x30, BX
-	SUBQ      $+16, SI
-	JMP       pixels
+	PREFETCHT0 2048(SI)
+	VMOVDQU    (SI), X0
+	VMOVDQU    16(SI), X1
+	VMOVDQU    32(SI), X2
+	VPSHUFB    splitA<>+0(SB), X0, X3
+	VPSHUFB    splitB<>+0(SB), X1, X4
+	VPOR       X4, X3, X3
+	VPSHUFB    splitC<>+0(SB), X2, X4
+	VPOR       X4, X3, X3
+	VPSRLDQ    $0x08, X3, X4
+	VPMOVZXBD  X3, Y3
+	VCVTDQ2PS  Y3, Y3
+	VMULPS     (R10), Y3, Y3
+	VADDPS     32(R10), Y3, Y3
+	VMOVNTPS   Y3, (AX)
+	VPMOVZXBD  X4, Y3
+	VCVTDQ2PS  Y3, Y3
+	VMULPS     (R10), Y3, Y3
+	VADDPS     32(R10), Y3, Y3
+	VMOVNTPS   Y3, 32(AX)
+	ADDQ       $0x40, AX
+	VPSHUFB    splitD<>+0(SB), X0, X3
+	VPSHUFB    splitE<>+0(SB), X1, X4
+	VPOR       X4, X3, X3
+	VPSHUFB    splitF<>+0(SB), X2, X4
+	VPOR       X4, X3, X3
+	VPSRLDQ    $0x08, X3, X4
+	VPMOVZXBD  X3, Y3
+	VCVTDQ2PS  Y3, Y3
+	VMULPS     64(R10), Y3, Y3
+	VADDPS     96(R10), Y3, Y3
+	VMOVNTPS   Y3, (CX)
+	VPMOVZXBD  X4, Y3
+	VCVTDQ2PS  Y3, Y3
+	VMULPS     64(R10), Y3, Y3
+	VADDPS     96(R10), Y3, Y3
+	VMOVNTPS   Y3, 32(CX)
+	ADDQ       $0x40, CX
+	VPSHUFB    splitG<>+0(SB), X0, X3
+	VPSHUFB    splitH<>+0(SB), X1, X4
+	VPOR       X4, X3, X3
+	VPSHUFB    splitI<>+0(SB), X2, X4
+	VPOR       X4, X3, X3
+	VPSRLDQ    $0x08, X3, X4
+	VPMOVZXBD  X3, Y3
+	VCVTDQ2PS  Y3, Y3
+	VMULPS     128(R10), Y3, Y3
+	VADDPS     160(R10), Y3, Y3
+	VMOVNTPS   Y3, (DX)
+	VPMOVZXBD  X4, Y3
+	VCVTDQ2PS  Y3, Y3
+	VMULPS     128(R10), Y3, Y3
+	VADDPS     160(R10), Y3, Y3
+	VMOVNTPS   Y3, 32(DX)
+	ADDQ       $0x40, DX
+	ADDQ       $0x30, SI
+	SUBQ       $0x10, R11
+	JNZ        pixels
+	ADDQ       BX, AX
+	ADDQ       BX, CX
+	ADDQ       BX, DX
+	ADDQ       DI, SI
+	DECQ       R9
+	JNZ        rows
+	VZEROUPPER
+	RET
 
-pixels_done:
+// func normalize3MirrorAVX2(a *float32, b *float32, c *float32, step int, src *byte, skip int, n int, h int, norm *float32)
+// Requires: AVX, AVX2, MMX+
+TEXT ·normalize3MirrorAVX2(SB), NOSPLIT, $0-72
+	MOVQ a+0(FP), AX
+	MOVQ b+8(FP), CX
+	MOVQ c+16(FP), DX
+	MOVQ step+24(FP), BX
+	MOVQ src+32(FP), SI
+	MOVQ skip+40(FP), DI
+	MOVQ n+48(FP), R8
+	MOVQ h+56(FP), R9
+	MOVQ norm+64(FP), R10
+
+rows:
+	MOVQ R8, R11
+
+pixels:
+	PREFETCHT0 2048(SI)
+	VMOVDQU    (SI), X0
+	VMOVDQU    16(SI), X1
+	VMOVDQU    32(SI), X2
+	VPSHUFB    splitMirrorA<>+0(SB), X0, X3
+	VPSHUFB    splitMirrorB<>+0(SB), X1, X4
+	VPOR       X4, X3, X3
+	VPSHUFB    splitMirrorC<>+0(SB), X2, X4
+	VPOR       X4, X3, X3
+	VPSRLDQ    $0x08, X3, X4
+	VPMOVZXBD  X3, Y3
+	VCVTDQ2PS  Y3, Y3
+	VMULPS     (R10), Y3, Y3
+	VADDPS     32(R10), Y3, Y3
+	VMOVUPS    Y3, (AX)
+	VPMOVZXBD  X4, Y3
+	VCVTDQ2PS  Y3, Y3
+	VMULPS     (R10), Y3, Y3
+	VADDPS     32(R10), Y3, Y3
+	VMOVUPS    Y3, 32(AX)
+	SUBQ       $0x40, AX
+	VPSHUFB    splitMirrorD<>+0(SB), X0, X3
+	VPSHUFB    splitMirrorE<>+0(SB), X1, X4
+	VPOR       X4, X3, X3
+	VPSHUFB    splitMirrorF<>+0(SB), X2, X4
+	VPOR       X4, X3, X3
+	VPSRLDQ    $0x08, X3, X4
+	VPMOVZXBD  X3, Y3
+	VCVTDQ2PS  Y3, Y3
+	VMULPS     64(R10), Y3, Y3
+	VADDPS     96(R10), Y3, Y3
+	VMOVUPS    Y3, (CX)
+	VPMOVZXBD  X4, Y3
+	VCVTDQ2PS  Y3, Y3
+	VMULPS     64(R10), Y3, Y3
+	VADDPS     96(R10), Y3, Y3
+	VMOVUPS    Y3, 32(CX)
+	SUBQ       $0x40, CX
+	VPSHUFB    splitMirrorG<>+0(SB), X0, X3
+	VPSHUFB    splitMirrorH<>+0(SB), X1, X4
+	VPOR       X4, X3, X3
+	VPSHUFB    splitMirrorI<>+0(SB), X2, X4
+	VPOR       X4, X3, X3
+	VPSRLDQ    $0x08, X3, X4
+	VPMOVZXBD  X3, Y3
+	VCVTDQ2PS  Y3, Y3
+	VMULPS     128(R10), Y3, Y3
+	VADDPS     160(R10), Y3, Y3
+	VMOVUPS    Y3, (DX)
+	VPMOVZXBD  X4, Y3
+	VCVTDQ2PS  Y3, Y3
+	VMULPS     128(R10), Y3, Y3
+	VADDPS     160(R10), Y3, Y3
+	VMOVUPS    Y3, 32(DX)
+	SUBQ       $0x40, DX
+	ADDQ       $0x30, SI
+	SUBQ       $0x10, R11
+	JNZ        pixels
+	ADDQ       BX, AX
+	ADDQ       BX, CX
+	ADDQ       BX, DX
+	ADDQ       DI, SI
+	DECQ       R9
+	JNZ        rows
 	VZEROUPPER
 	RET
 
@@ -2276,6 +2378,90 @@ DATA splitMirrorI<>+13(SB)/1, $0x80
 DATA splitMirrorI<>+14(SB)/1, $0x80
 DATA splitMirrorI<>+15(SB)/1, $0x80
 GLOBL splitMirrorI<>(SB), RODATA|NOPTR, $16
+
+// func normalize3MirrorStreamAVX2(a *float32, b *float32, c *float32, step int, src *byte, skip int, n int, h int, norm *float32)
+// Requires: AVX, AVX2, MMX+
+TEXT ·normalize3MirrorStreamAVX2(SB), NOSPLIT, $0-72
+	MOVQ a+0(FP), AX
+	MOVQ b+8(FP), CX
+	MOVQ c+16(FP), DX
+	MOVQ step+24(FP), BX
+	MOVQ src+32(FP), SI
+	MOVQ skip+40(FP), DI
+	MOVQ n+48(FP), R8
+	MOVQ h+56(FP), R9
+	MOVQ norm+64(FP), R10
+
+rows:
+	MOVQ R8, R11
+
+pixels:
+	PREFETCHT0 2048(SI)
+	VMOVDQU    (SI), X0
+	VMOVDQU    16(SI), X1
+	VMOVDQU    32(SI), X2
+	VPSHUFB    splitMirrorA<>+0(SB), X0, X3
+	VPSHUFB    splitMirrorB<>+0(SB), X1, X4
+	VPOR       X4, X3, X3
+	VPSHUFB    splitMirrorC<>+0(SB), X2, X4
+	VPOR       X4, X3, X3
+	VPSRLDQ    $0x08, X3, X4
+	VPMOVZXBD  X3, Y3
+	VCVTDQ2PS  Y3, Y3
+	VMULPS     (R10), Y3, Y3
+	VADDPS     32(R10), Y3, Y3
+	VMOVNTPS   Y3, (AX)
+	VPMOVZXBD  X4, Y3
+	VCVTDQ2PS  Y3, Y3
+	VMULPS     (R10), Y3, Y3
+	VADDPS     32(R10), Y3, Y3
+	VMOVNTPS   Y3, 32(AX)
+	SUBQ       $0x40, AX
+	VPSHUFB    splitMirrorD<>+0(SB), X0, X3
+	VPSHUFB    splitMirrorE<>+0(SB), X1, X4
+	VPOR       X4, X3, X3
+	VPSHUFB    splitMirrorF<>+0(SB), X2, X4
+	VPOR       X4, X3, X3
+	VPSRLDQ    $0x08, X3, X4
+	VPMOVZXBD  X3, Y3
+	VCVTDQ2PS  Y3, Y3
+	VMULPS     64(R10), Y3, Y3
+	VADDPS     96(R10), Y3, Y3
+	VMOVNTPS   Y3, (CX)
+	VPMOVZXBD  X4, Y3
+	VCVTDQ2PS  Y3, Y3
+	VMULPS     64(R10), Y3, Y3
+	VADDPS     96(R10), Y3, Y3
+	VMOVNTPS   Y3, 32(CX)
+	SUBQ       $0x40, CX
+	VPSHUFB    splitMirrorG<>+0(SB), X0, X3
+	VPSHUFB    splitMirrorH<>+0(SB), X1, X4
+	VPOR       X4, X3, X3
+	VPSHUFB    splitMirrorI<>+0(SB), X2, X4
+	VPOR       X4, X3, X3
+	VPSRLDQ    $0x08, X3, X4
+	VPMOVZXBD  X3, Y3
+	VCVTDQ2PS  Y3, Y3
+	VMULPS     128(R10), Y3, Y3
+	VADDPS     160(R10), Y3, Y3
+	VMOVNTPS   Y3, (DX)
+	VPMOVZXBD  X4, Y3
+	VCVTDQ2PS  Y3, Y3
+	VMULPS     128(R10), Y3, Y3
+	VADDPS     160(R10), Y3, Y3
+	VMOVNTPS   Y3, 32(DX)
+	SUBQ       $0x40, DX
+	ADDQ       $0x30, SI
+	SUBQ       $0x10, R11
+	JNZ        pixels
+	ADDQ       BX, AX
+	ADDQ       BX, CX
+	ADDQ       BX, DX
+	ADDQ       DI, SI
+	DECQ       R9
+	JNZ        rows
+	VZEROUPPER
+	RET
 
 // func reverseAVX2(first *float32, last *float32, n int)
 // Requires: AVX, AVX2

@@ -46,6 +46,17 @@ func toRGBNEON(y, cb, cr *float32, n int)
 //go:noescape
 func toRGBAffineNEON(red, green, blue, y, cb, cr *float32, n int, norm *norms)
 
+// twistBytesNEON maps n pixels of three bytes, a positive multiple of 16, as twistBytesGo does. The sums fit 32 bits.
+//
+//go:noescape
+func twistBytesNEON(dst, src *byte, n int, factors *[3][4]int64)
+
+// twistRowsNEON rounds n pixels, a positive multiple of 8, whose channels are apart, to levels, maps them as twistBytesNEON
+// does, and stores level·scale + bias.
+//
+//go:noescape
+func twistRowsNEON(red, green, blue, a, b, c *float32, n int, factors *[3][4]int64, norm *norms)
+
 // quantiseNEON rounds n values, a positive multiple of 8, to the integers 0 … 255.
 //
 //go:noescape
@@ -155,10 +166,32 @@ func toRGBAffine(rgb [3][]float32, y, cb, cr []float32, norm *norms, _ bool) {
 	toRGBAffineGo(rgb, y[n:end], cb[n:end], cr[n:end], norm)
 }
 
-func twistBytes(dst, src []byte, t *byteTwist) { twistBytesGo(dst, src, t) }
-func twistRows(dst, src [3][]float32, t *byteTwist, n *norms, _ bool) {
-	twistRowsGo(dst, src, t, n)
+func twistBytes(dst, src []byte, t *byteTwist) {
+	n := 0
+	if t.narrow {
+		n = whole(len(src)/3, 16)
+	}
+	if n > 0 {
+		twistBytesNEON(&dst[:3*n][0], &src[0], n, &t.f)
+	}
+	twistBytesGo(dst[3*n:], src[3*n:], t)
 }
+
+func twistRows(dst, src [3][]float32, t *byteTwist, norm *norms, _ bool) {
+	n := 0
+	if t.narrow {
+		n = whole(len(dst[0]), 8)
+	}
+	if n > 0 {
+		twistRowsNEON(&dst[0][0], &dst[1][:n][0], &dst[2][:n][0], &src[0][:n][0], &src[1][:n][0], &src[2][:n][0], n, &t.f, norm)
+	}
+	end := len(dst[0])
+	for c := range dst {
+		dst[c], src[c] = dst[c][n:end], src[c][n:end]
+	}
+	twistRowsGo(dst, src, t, norm)
+}
+
 func quantise(row []float32) {
 	n := whole(len(row), 8)
 	if n > 0 {
@@ -191,25 +224,20 @@ func affineBytes(dst []float32, src []byte, scale, bias float32) {
 	affineBytesGo(dst[n:], src[n:], scale, bias)
 }
 
-func normalize3(rgb [3][]float32, src []byte, norm *norms, mirror bool) {
-	w := len(rgb[0])
-	n := whole(w, 16)
+func normalize3(rgb [3][]float32, src []byte, s *strip, norm *norms) {
+	n := whole(s.w, 16)
 	if n > 0 {
-		step, first := 48, &src[:3*n][0]
-		if mirror {
-			step, first = -48, &src[3*(w-16) : 3*w][0]
+		step, first, at := 48, 0, 0
+		if s.mirror {
+			step, first, at = -48, 3*(n-16), s.w-n
 		}
-		normalize3NEON(&rgb[0][0], &rgb[1][:n][0], &rgb[2][:n][0], first, step, n, norm, mirror)
+		for y := range s.h {
+			dst := y*s.pitch + at
+			normalize3NEON(&rgb[0][dst:][:n][0], &rgb[1][dst:][:n][0], &rgb[2][dst:][:n][0],
+				&src[y*s.stride:][:3*n][first], step, n, norm, s.mirror)
+		}
 	}
-	for c := range rgb {
-		rgb[c] = rgb[c][n:w]
-	}
-	if mirror {
-		src = src[:3*(w-n)]
-	} else {
-		src = src[3*n : 3*w]
-	}
-	normalize3Go(rgb, src, norm, mirror)
+	normalize3Rest(rgb, src, s, n, norm)
 }
 
 func reverse(row []float32) {

@@ -26,8 +26,8 @@ func affine(dst, src []float32, scale, bias float32) { affineGo(dst, src, scale,
 func affineBytes(dst []float32, src []byte, scale, bias float32) {
 	affineBytesGo(dst, src, scale, bias)
 }
-func normalize3(rgb [3][]float32, src []byte, norm *norms, mirror bool) {
-	normalize3Go(rgb, src, norm, mirror)
+func normalize3(rgb [3][]float32, src []byte, s *strip, norm *norms) {
+	normalize3Go(rgb, src, s, norm)
 }
 func reverse(row []float32)      { slices.Reverse(row) }
 func split3(a, b, c, src []byte) { split3Go(a, b, c, src) }

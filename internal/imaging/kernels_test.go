@@ -123,9 +123,11 @@ func TestKernelsEqualTheirTwins(t *testing.T) {
 
 func TestNormalizeKernelsEqualTheirTwins(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		n, mirror := rapid.IntRange(1, 150).Draw(t, "n"), rapid.Bool().Draw(t, "mirror")
+		s := strip{w: rapid.IntRange(1, 150).Draw(t, "w"), h: rapid.IntRange(1, 5).Draw(t, "h"), mirror: rapid.Bool().Draw(t, "mirror")}
+		s.stride = 3*s.w + rapid.IntRange(0, 9).Draw(t, "gap of pixels")
+		s.pitch = s.w + rapid.IntRange(0, 9).Draw(t, "gap of values")
 		rng := random(t)
-		pixels, _ := guarded[byte](t, 3*n, 0)
+		pixels, _ := guarded[byte](t, (s.h-1)*s.stride+3*s.w, 0)
 		for i := range pixels {
 			pixels[i] = byte(rng.Uint32())
 		}
@@ -134,11 +136,12 @@ func TestNormalizeKernelsEqualTheirTwins(t *testing.T) {
 		var intact [3]func() bool
 		for c := range rgb {
 			norm.setChannel(c, rng.Float32()*4-2, rng.Float32()*10-5)
-			rgb[c], intact[c] = guarded[float32](t, n, 7)
-			want[c] = make([]float32, n)
+			rgb[c], intact[c] = guarded[float32](t, (s.h-1)*s.pitch+s.w, 7)
+			want[c] = slices.Clone(rgb[c])
 		}
-		normalize3Go(want, pixels, &norm, mirror)
-		normalize3(rgb, pixels, &norm, mirror)
+		normalize3Go(want, pixels, &s, &norm)
+		s.stream = s.canStream(rgb)
+		normalize3(rgb, pixels, &s, &norm)
 		for c := range rgb {
 			requireBits(t, want[c], rgb[c], "normalize3")
 			require.True(t, intact[c](), "normalize3 wrote beside its destination")
@@ -146,17 +149,47 @@ func TestNormalizeKernelsEqualTheirTwins(t *testing.T) {
 		// The twin in its own parts: what it took the place of.
 		var planes [3][]byte
 		for c := range planes {
-			planes[c] = make([]byte, n)
+			planes[c] = make([]byte, s.w)
 		}
-		split3Go(planes[0], planes[1], planes[2], pixels)
-		row := make([]float32, n)
-		for c, plane := range planes {
-			affineBytesGo(row, plane, norm[c][0][0], norm[c][1][0])
-			if mirror {
-				slices.Reverse(row)
+		row := make([]float32, s.w)
+		for y := range s.h {
+			split3Go(planes[0], planes[1], planes[2], pixels[y*s.stride:])
+			for c, plane := range planes {
+				affineBytesGo(row, plane, norm[c][0][0], norm[c][1][0])
+				if s.mirror {
+					slices.Reverse(row)
+				}
+				requireBits(t, want[c][y*s.pitch:][:s.w], row, "split3, affineBytes and reverse")
 			}
-			requireBits(t, want[c], row, "split3, affineBytes and reverse")
 		}
+	})
+}
+
+// TestNormalizePastTheCachesEqualsItsTwin draws rows that lie as those of a batch do.
+func TestNormalizePastTheCachesEqualsItsTwin(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := strip{w: 16 * rapid.IntRange(1, 8).Draw(t, "w"), h: rapid.IntRange(1, 5).Draw(t, "h"), mirror: rapid.Bool().Draw(t, "mirror")}
+		s.stride, s.pitch = 3*s.w+rapid.IntRange(0, 9).Draw(t, "gap of pixels"), s.w+8*rapid.IntRange(0, 2).Draw(t, "gap of values")
+		pixels := noise((s.h-1)*s.stride+3*s.w, rapid.Uint64().Draw(t, "pixels"))
+		norm := norms{}
+		norm.set([3]float32{0.01, 0.02, -3}, [3]float32{1, -2, 0})
+		size := s.h*s.pitch + 16
+		var rgb, want [3][]float32
+		all := aligned(3*size, 0)
+		for i := range all {
+			all[i] = 7
+		}
+		twins := slices.Clone(all)
+		for c := range rgb {
+			at := c*size + 8*rapid.IntRange(0, 1).Draw(t, "offset")
+			rgb[c], want[c] = all[at:], twins[at:]
+		}
+		s.stream = s.canStream(rgb)
+		require.Equal(t, canStream(all, 16), s.stream)
+		normalize3Go(want, pixels, &s, &norm)
+		normalize3(rgb, pixels, &s, &norm)
+		fence()
+		requireBits(t, twins, all, "normalize3")
 	})
 }
 

@@ -2,6 +2,7 @@ package imaging
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -441,6 +442,32 @@ func indexed(src *Image, s *CMNSpec) []float32 {
 }
 
 func TestOnePassIsTheSameToTheBit(t *testing.T) { rapid.Check(t, onePass) }
+
+// TestLargeOnePassIsTheSameToTheBit compares pictures that are large enough to be written past the caches: whole ones, and
+// regions in part beyond the picture, some of rows that cannot.
+func TestLargeOnePassIsTheSameToTheBit(t *testing.T) {
+	var n CropMirrorNormalizer
+	src := &Image{Pix: noise(180*200*3, 1), Type: datum.Uint8, H: 180, W: 200, C: 3}
+	twist := TwistColor(30, 1.2, 0.9, 1.1, 128)
+	mapped := *src
+	mapped.Pix = make([]byte, len(src.Pix))
+	require.NoError(t, twist.Apply(mapped.Pix, datum.Uint8, src.Pix, datum.Uint8))
+	for _, at := range []struct{ y, x, h, w int }{{0, 0, 180, 200}, {3, 5, 160, 176}, {20, 10, 150, 160}, {-2, -8, 150, 184}, {50, 40, 160, 176}, {4, 4, 170, 190}} {
+		for _, mirror := range []bool{false, true} {
+			s := CMNSpec{Y: at.y, X: at.x, H: at.h, W: at.w, Mirror: mirror, Mean: []float32{123, 116, 103}, Std: []float32{58, 57, 56}, Fill: []float32{7}, Scale: 1, DstCHW: true, DstC: 3}
+			got := aligned(3*at.h*at.w, 0)
+			require.GreaterOrEqual(t, 4*len(got), streamBytes)
+			for _, from := range []*Image{src, &mapped} {
+				n.Color = nil
+				if from == &mapped {
+					n.Color = &twist
+				}
+				require.NoError(t, n.Apply(datum.BytesOf(got), datum.Float32, src, &s))
+				requireBits(t, indexed(from, &s), got, fmt.Sprintf("%+v, colours mapped: %t", s, n.Color != nil))
+			}
+		}
+	}
+}
 
 func FuzzOnePass(f *testing.F) { f.Fuzz(rapid.MakeFuzz(onePass)) }
 

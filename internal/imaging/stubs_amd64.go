@@ -116,15 +116,27 @@ func join3AVX2(dst *byte, a *byte, b *byte, c *byte, n int)
 //go:noescape
 func joinFloatsAVX2(dst *float32, a *float32, b *float32, c *float32, n int)
 
-// normalize3AVX2 takes n pixels of three bytes, a multiple of 16, apart and stores value·scale + bias of each channel.
+// normalize3AVX2 takes h rows of n pixels of three bytes, a positive multiple of 16, apart and stores value·scale + bias of
+// each channel. Behind a row it goes on by skip bytes in the pixels and by step bytes in the planes. norm is that of
+// toRGBAffineAVX2.
 //
 //go:noescape
-func normalize3AVX2(a *float32, b *float32, c *float32, src *byte, n int, norm *float32)
+func normalize3AVX2(a *float32, b *float32, c *float32, step int, src *byte, skip int, n int, h int, norm *float32)
 
-// normalize3MirrorAVX2 is normalize3AVX2 for a source that is read from its end: src is where its last 16 pixels begin.
+// normalize3StreamAVX2 writes past the caches; the destinations are aligned to 32 bytes, in every row.
 //
 //go:noescape
-func normalize3MirrorAVX2(a *float32, b *float32, c *float32, src *byte, n int, norm *float32)
+func normalize3StreamAVX2(a *float32, b *float32, c *float32, step int, src *byte, skip int, n int, h int, norm *float32)
+
+// normalize3MirrorAVX2 writes rows from their ends: a, b and c are where the last 16 values of the first row begin.
+//
+//go:noescape
+func normalize3MirrorAVX2(a *float32, b *float32, c *float32, step int, src *byte, skip int, n int, h int, norm *float32)
+
+// normalize3MirrorStreamAVX2 is normalize3MirrorAVX2 past the caches; the destinations are aligned to 32 bytes, in every row.
+//
+//go:noescape
+func normalize3MirrorStreamAVX2(a *float32, b *float32, c *float32, step int, src *byte, skip int, n int, h int, norm *float32)
 
 // reverseAVX2 exchanges n values, a multiple of 8, from first on with as many that end with the eight at last, and
 // reverses both.

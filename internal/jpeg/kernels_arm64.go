@@ -10,6 +10,16 @@ var useAssembly = true
 //go:noescape
 func idctNEON(dst *uint8, stride int, b *block, q *quantTable)
 
+// idct4x4NEON is idct4x4Generic.
+//
+//go:noescape
+func idct4x4NEON(dst *uint8, stride int, b *block, q *quantTable)
+
+// idct2x2NEON is idct2x2Generic.
+//
+//go:noescape
+func idct2x2NEON(dst *uint8, stride int, b *block, q *quantTable)
+
 // upsampleH2V2NEON doubles the samples near[1:n+1], which have neighbours on both sides, n
 // being a positive multiple of lanes.
 //
@@ -47,9 +57,23 @@ func idct8x8(dst []uint8, stride int, b *block, q *quantTable) {
 	idctNEON(&dst[0], stride, b, q)
 }
 
-func idct4x4(dst []uint8, stride int, b *block, q *quantTable) { idct4x4Generic(dst, stride, b, q) }
+func idct4x4(dst []uint8, stride int, b *block, q *quantTable) {
+	if !useAssembly {
+		idct4x4Generic(dst, stride, b, q)
+		return
+	}
+	_ = dst[3*stride+3]
+	idct4x4NEON(&dst[0], stride, b, q)
+}
 
-func idct2x2(dst []uint8, stride int, b *block, q *quantTable) { idct2x2Generic(dst, stride, b, q) }
+func idct2x2(dst []uint8, stride int, b *block, q *quantTable) {
+	if !useAssembly {
+		idct2x2Generic(dst, stride, b, q)
+		return
+	}
+	_ = dst[stride+1]
+	idct2x2NEON(&dst[0], stride, b, q)
+}
 
 func upsampleH2(dst, src []uint8) {
 	n := (len(src) - 2) &^ (lanes - 1)

@@ -27,6 +27,14 @@
 #define SMLAL(e, n, d) WORD $(0x0F402000 | ELEMENT(e) | (n)<<5 | (d))
 #define SMLAL2(e, n, d) WORD $(0x4F402000 | ELEMENT(e) | (n)<<5 | (d))
 
+// Products of the elements at the same places.
+#define SMULLV(m, n, d) WORD $(0x0E60C000 | (m)<<16 | (n)<<5 | (d))
+#define SMLALV2(m, n, d) WORD $(0x4E608000 | (m)<<16 | (n)<<5 | (d))
+
+// Shifts to the left, by less than 16, into the next larger type.
+#define SSHLL(shift, n, d) WORD $(0x0F10A400 | (shift)<<16 | (n)<<5 | (d))
+#define SSHLL2(shift, n, d) WORD $(0x4F10A400 | (shift)<<16 | (n)<<5 | (d))
+
 // The upper 16 bits of sums and differences.
 #define ADDHN(m, n, d) WORD $(0x0E604000 | (m)<<16 | (n)<<5 | (d))
 #define ADDHN2(m, n, d) WORD $(0x4E604000 | (m)<<16 | (n)<<5 | (d))
@@ -34,6 +42,8 @@
 #define SUBHN2(m, n, d) WORD $(0x4E606000 | (m)<<16 | (n)<<5 | (d))
 
 // Shifts to the right into the next smaller type.
+#define SQSHRN(shift, n, d) WORD $(0x0F009400 | (32-(shift))<<16 | (n)<<5 | (d))
+#define SQSHRN2(shift, n, d) WORD $(0x4F009400 | (32-(shift))<<16 | (n)<<5 | (d))
 #define SQRSHRN(shift, n, d) WORD $(0x0F009C00 | (32-(shift))<<16 | (n)<<5 | (d))
 #define SQRSHRN2(shift, n, d) WORD $(0x4F009C00 | (32-(shift))<<16 | (n)<<5 | (d))
 #define SQSHRUN(shift, n, d) WORD $(0x2F008400 | (16-(shift))<<16 | (n)<<5 | (d))

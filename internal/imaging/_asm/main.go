@@ -27,8 +27,16 @@ func main() {
 	split3()
 	join3()
 	joinFloats()
-	normalize3(false)
-	normalize3(true)
+	normalize3("normalize3AVX2", toCache, false,
+		"normalize3AVX2 takes h rows of n pixels of three bytes, a positive multiple of 16, apart and stores value·scale + bias of",
+		"each channel. Behind a row it goes on by skip bytes in the pixels and by step bytes in the planes. norm is that of",
+		"toRGBAffineAVX2.")
+	normalize3("normalize3StreamAVX2", pastCaches, false,
+		"normalize3StreamAVX2 writes past the caches; the destinations are aligned to 32 bytes, in every row.")
+	normalize3("normalize3MirrorAVX2", toCache, true,
+		"normalize3MirrorAVX2 writes rows from their ends: a, b and c are where the last 16 values of the first row begin.")
+	normalize3("normalize3MirrorStreamAVX2", pastCaches, true,
+		"normalize3MirrorStreamAVX2 is normalize3MirrorAVX2 past the caches; the destinations are aligned to 32 bytes, in every row.")
 	reverse()
 	fence()
 	Generate()
@@ -672,37 +680,43 @@ func splitter(mirror bool) func(src Register, use func(channel int, v VecVirtual
 	}
 }
 
-func normalize3(mirror bool) {
-	name, comment := "normalize3", "AVX2 takes n pixels of three bytes, a multiple of 16, apart and stores value·scale + bias of each channel."
-	if mirror {
-		name, comment = "normalize3Mirror", "AVX2 is normalize3AVX2 for a source that is read from its end: src is where its last 16 pixels begin."
-	}
-	TEXT(name+"AVX2", NOSPLIT, "func(a, b, c *float32, src *byte, n int, norm *float32)")
+// ahead is how many bytes before they are read the pixels of a batch are asked for, which are not in the caches.
+const ahead = 2048
+
+func normalize3(name string, write func(v, m Op), mirror bool, doc ...string) {
+	TEXT(name, NOSPLIT, "func(a, b, c *float32, step int, src *byte, skip, n, h int, norm *float32)")
 	Pragma("noescape")
-	Doc(name + comment)
+	Doc(doc...)
 	planes := [3]Register{Load(Param("a"), GP64()), Load(Param("b"), GP64()), Load(Param("c"), GP64())}
-	src, n, norm := Load(Param("src"), GP64()), Load(Param("n"), GP64()), Load(Param("norm"), GP64())
+	step, src, skip := Load(Param("step"), GP64()), Load(Param("src"), GP64()), Load(Param("skip"), GP64())
+	n, h, norm := Load(Param("n"), GP64()), Load(Param("h"), GP64()), Load(Param("norm"), GP64())
 	split := splitter(mirror)
-	wide := YMM()
-	upper := XMM()
-	loop("pixels", n, 16, func() {
-		split(src, func(c int, v VecVirtual) {
-			VPSRLDQ(Imm(8), v, upper)
-			for half, x := range []VecVirtual{v, upper} {
-				VPMOVZXBD(x, wide)
-				VCVTDQ2PS(wide, wide)
-				VMULPS(Mem{Base: norm, Disp: 64 * c}, wide, wide)
-				VADDPS(Mem{Base: norm, Disp: 64*c + 32}, wide, wide)
-				VMOVUPS(wide, Mem{Base: planes[c], Disp: 32 * half})
-			}
-			ADDQ(Imm(64), planes[c])
-		})
-		if mirror {
-			SUBQ(Imm(48), src)
-		} else {
-			ADDQ(Imm(48), src)
+	move := map[bool]func(Op, Op){false: ADDQ, true: SUBQ}[mirror]
+	left, wide, upper := GP64(), YMM(), XMM()
+	Label("rows")
+	MOVQ(n, left)
+	Label("pixels")
+	PREFETCHT0(Mem{Base: src, Disp: ahead})
+	split(src, func(c int, v VecVirtual) {
+		VPSRLDQ(Imm(8), v, upper)
+		for half, x := range []VecVirtual{v, upper} {
+			VPMOVZXBD(x, wide)
+			VCVTDQ2PS(wide, wide)
+			VMULPS(Mem{Base: norm, Disp: 64 * c}, wide, wide)
+			VADDPS(Mem{Base: norm, Disp: 64*c + 32}, wide, wide)
+			write(wide, Mem{Base: planes[c], Disp: 32 * half})
 		}
+		move(Imm(64), planes[c])
 	})
+	ADDQ(Imm(48), src)
+	SUBQ(Imm(16), left)
+	JNZ(LabelRef("pixels"))
+	for _, plane := range planes {
+		ADDQ(step, plane)
+	}
+	ADDQ(skip, src)
+	DECQ(h)
+	JNZ(LabelRef("rows"))
 	VZEROUPPER()
 	RET()
 }
