@@ -30,8 +30,8 @@ func TestFileReadsNothingButRegularFiles(t *testing.T) {
 		"loop":                    "open: too many levels of symbolic links",
 		strings.Repeat("x", 5000): "open: file name too long",
 	} {
-		s := &fileSource{root: dir + "/", labels: []int32{0}}
-		s.paths.add("", path)
+		s := &fileSource{root: dir + "/"}
+		s.files.add([]byte(path), 0, -1)
 		withTensors(t, s, func(out []*datum.Tensor) error {
 			require.EqualError(t, s.Read(context.Background(), 0, out), want)
 			return nil
