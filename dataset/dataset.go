@@ -217,8 +217,7 @@ func (d *Data) find(ctx context.Context, data string) error {
 
 // recognise looks for shards: the data are one, or a folder of them.
 func (d *Data) recognise() error {
-	place := d.Place
-	if place == nil {
+	if d.Place == nil {
 		info, err := os.Stat(d.Root)
 		if err != nil {
 			return nil // the reader of folders says what is wrong
@@ -232,7 +231,7 @@ func (d *Data) recognise() error {
 		}
 		return d.take(names)
 	}
-	entries, err := fs.ReadDir(place, ".")
+	entries, err := fs.ReadDir(d.Place, ".")
 	if err != nil {
 		return err
 	}

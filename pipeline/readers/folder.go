@@ -162,7 +162,7 @@ func (f *folder) enter(dir string, deep bool) error {
 func (f *folder) listOne(dir string, deep bool) (below []string, err error) {
 	take := func(name []byte, kind fs.FileMode, info func() (fs.FileInfo, error)) error {
 		switch {
-		case name[0] == '.':
+		case bytes.HasPrefix(name, []byte(".")):
 		case kind.IsDir():
 			below = append(below, string(name))
 		case (kind.IsRegular() || kind == fs.ModeSymlink) && f.wanted(name):

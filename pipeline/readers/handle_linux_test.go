@@ -62,4 +62,9 @@ func TestFileReadAllocatesNothing(t *testing.T) {
 	s, err := newFileSource(&FileOptions{Root: tree(t, map[string]string{"a/1.jpg": strings.Repeat("x", 10000), "b/2.jpg": "y"})})
 	require.NoError(t, err)
 	requireNoAllocations(t, s)
+
+	deep := strings.Repeat("a_folder_in_a_folder/", 100) // the system takes 4,096 bytes
+	s, err = newFileSource(&FileOptions{Root: tree(t, map[string]string{deep + "1.jpg": "x", deep + "2.jpg": "y"})})
+	require.NoError(t, err)
+	requireNoAllocations(t, s)
 }
