@@ -52,6 +52,11 @@ class Runs:
                 run["own_start_s"] = run["first_batch_s"] - run.get("import_s", 0)
                 self.cells[where][run["program"]][run["round"]] = run
 
+    @property
+    def rates(self):
+        """Some workload was measured for longer than its first batch."""
+        return any(w not in STARTS for w, _ in self.order)
+
     def values(self, where, program, key):
         return [r[key] for r in self.cells[where].get(program, {}).values() if key in r]
 
@@ -179,8 +184,8 @@ def markdown(runs):
                  for (workload, cores, p), message in runs.errors.items()]
     if failures:
         out.append("Failures:\n\n" + "\n".join(failures) + "\n")
-    out.append(summary(runs))
-    out.append("![images/s](plot.svg)\n")
+    if runs.rates:
+        out += [summary(runs), "![images/s](plot.svg)\n"]
     for where in runs.order:
         workload, cores = where
         out.append(f"## {TITLES[workload]}; {plural(cores, 'processor')}\n")
@@ -231,7 +236,8 @@ def plot(runs):
 def write(folder):
     runs = Runs(folder)
     (folder / "report.md").write_text(markdown(runs))
-    (folder / "plot.svg").write_text(plot(runs))
+    if runs.rates:
+        (folder / "plot.svg").write_text(plot(runs))
     for theme in THEMES if any(w in PANELS for w, _ in runs.order) else ():
         (folder / f"chart-{theme}.svg").write_text(chart(runs, theme, figure))
 

@@ -10,7 +10,7 @@ import (
 
 // Files are sorted so many at a time, or as many as have so many bytes of paths.
 const (
-	sortFiles = 1 << 13
+	sortFiles = 1 << 12
 	sortBytes = 1 << 20
 )
 
