@@ -217,8 +217,7 @@ func (d *Data) find(ctx context.Context, data string) error {
 
 // recognise looks for shards: the data are one, or a folder of them.
 func (d *Data) recognise() error {
-	place := d.Place
-	if place == nil {
+	if d.Place == nil {
 		info, err := os.Stat(d.Root)
 		if err != nil {
 			return nil // the reader of folders says what is wrong
@@ -226,22 +225,48 @@ func (d *Data) recognise() error {
 		if info.Mode().IsRegular() {
 			return d.single()
 		}
-		place = os.DirFS(d.Root)
-	}
-	entries, err := fs.ReadDir(place, ".")
-	if err != nil {
-		if d.Place == nil {
-			return nil
+		names, err := d.local()
+		if err != nil {
+			return nil // likewise
 		}
+		return d.take(names)
+	}
+	entries, err := fs.ReadDir(d.Place, ".")
+	if err != nil {
 		return err
 	}
-	var names []string
-	for _, e := range entries {
-		if !e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
-			names = append(names, e.Name())
+	return d.take(d.candidates(nil, entries))
+}
+
+// local returns the names of the files in the folder that may be shards. It may hold millions
+// of pictures, so it is read piecemeal.
+func (d *Data) local() (names []string, err error) {
+	folder, err := os.Open(d.Root)
+	if err != nil {
+		return nil, err
+	}
+	defer folder.Close()
+	for {
+		entries, err := folder.ReadDir(1024)
+		names = d.candidates(names, entries)
+		if errors.Is(err, io.EOF) {
+			return names, nil
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
-	return d.take(names)
+}
+
+// candidates appends the names of the files that are shards, or would be if they were not compressed.
+func (d *Data) candidates(names []string, entries []fs.DirEntry) []string {
+	for _, e := range entries {
+		name := e.Name()
+		if !e.IsDir() && !strings.HasPrefix(name, ".") && (d.options.formatOf(name) != "" || index.RefuseCompressed(name) != nil) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // single takes a file of the machine for the only shard.

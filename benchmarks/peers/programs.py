@@ -7,11 +7,12 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 WORKLOADS = ("train", "strong", "eval", "decode", "mnist", "cifar")
-EXTREME = ("few", "many", "large", "large-eval", "cold")  # what the usual sizes of data do not show
+EXTREME = ("few", "many", "classes", "large", "large-eval", "cold")  # what the usual sizes of data do not show
 PICTURES = ("train", "strong", "eval", "decode", "cifar")
 USUAL = ("train", "eval", "decode", "mnist", "cifar")  # of programs whose libraries have no augmentations
-MANY = 1_000_000  # files of the workload many
-SETS = {"large": "large", "large-eval": "large", "cold": "copies", "few": "few", "many": "many"}  # made by sets.py
+MANY = 1_000_000  # files of the workloads many and classes
+LISTED = ("many", "classes")  # workloads of so many files
+SETS = {"large": "large", "large-eval": "large", "cold": "copies", "few": "few", "many": "many", "classes": "classes"}  # made by sets.py
 
 
 @dataclass(frozen=True)
@@ -31,12 +32,12 @@ class Job:
     @property
     def work(self):
         """What is done with a picture."""
-        return {"large": "train", "large-eval": "eval", "cold": "train", "few": "train", "many": "train"}.get(self.workload, self.workload)
+        return {"large": "train", "large-eval": "eval", "cold": "train", "few": "train", "many": "train", "classes": "train"}.get(self.workload, self.workload)
 
     @property
     def first(self):
         """Only the first batch is wanted."""
-        return self.workload in ("few", "many")
+        return self.workload in ("few", *LISTED)
 
     @property
     def cold(self):

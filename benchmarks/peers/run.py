@@ -22,7 +22,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True  # the repository stays clean
 import report
-from programs import EXTREME, MANY, PROGRAMS, QUICK, SETS, WORKLOADS, Job, Plankton, SetupError, call, last_line, make_set, set_path
+from programs import EXTREME, LISTED, MANY, PROGRAMS, QUICK, SETS, WORKLOADS, Job, Plankton, SetupError, call, last_line, make_set, set_path
 
 RUN_LIMIT_S = 300
 GIVE_UP = 2  # failures after which a program is not run again in that job
@@ -92,7 +92,7 @@ def jobs(a, ready, temp):
         if getattr(program, "kind", None) and set(program.workloads) & set(a.workloads):
             say(f"writing the pictures for {name}")
             make_set(program.python, sets, program.kind, pictures)
-    for kind in dict.fromkeys(kind for w in a.workloads if w in SETS for kind in (("few", "many") if w == "many" else (SETS[w],))):
+    for kind in dict.fromkeys(kind for w in a.workloads if w in SETS for kind in (("few", w) if w in LISTED else (SETS[w],))):
         say(f"writing the pictures of {kind}")
         make_set(PROGRAMS["torch-tvio"].python if kind == "large" else sys.executable, sets, kind, pictures)
     if "cifar" in a.workloads:
@@ -104,12 +104,12 @@ def jobs(a, ready, temp):
     out = []
     for workload in a.workloads:
         folder = folders.get(workload, pictures)
-        files = [f for f in folders.get("few" if workload == "many" else workload, pictures).rglob("*") if f.is_file()]
+        files = [f for f in folders.get("few" if workload in LISTED else workload, pictures).rglob("*") if f.is_file()]
         for f in files:
             f.read_bytes()
         if not files:
             sys.exit(f"run.py: there are no files in {folder} (--workloads leaves {workload} out)")
-        images = {"mnist": 60000, "many": MANY}.get(workload, len(files))
+        images = MANY if workload in LISTED else 60000 if workload == "mnist" else len(files)
         out += [Job(workload, folder, images, cores, sets) for cores in a.cores]
     return out
 
@@ -227,7 +227,8 @@ def main():
             rounds(a, cells, record)
     finally:
         shutil.rmtree(temp)
-        shutil.rmtree(set_path(a.cache / "sets", "many", Path("imagenet-sample")), ignore_errors=True)  # a million names
+        for workload in LISTED:  # a million names each
+            shutil.rmtree(set_path(a.cache / "sets", workload, Path("imagenet-sample")), ignore_errors=True)
     report.write(a.out)
     say(f"{(time.monotonic() - started) / 60:.0f} minutes; see {a.out / 'report.md'}")
 

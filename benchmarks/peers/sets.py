@@ -4,7 +4,8 @@
 
 tar, mds, litdata and lance hold the same bytes as the folder, each file so often that an epoch has 2,000 samples or more:
 these loaders stop between epochs. large holds photographs of 12 to 50 megapixels, copies 1,000 files or more, which can be
-dropped from the page cache; few holds the files in a folder of one class, many so many links to them.
+dropped from the page cache; few holds the files in a folder of one class, many so many links to them, classes
+as many in 1,000 folders of one class each, with names like those of ImageNet.
 """
 import argparse
 import io
@@ -108,27 +109,36 @@ def copies(files, out):
         shutil.copyfile(file, f"{out}/{i:04d}.jpg")
 
 
-def links(files, out, n):
-    """n names for the files, in one folder as of one class."""
-    os.mkdir(f"{out}/all")
-    for i in range(n):
-        name = f"{out}/all/{i:07d}.jpg"
-        if i < len(files):
-            shutil.copyfile(files[i], name)
+def links(files, names):
+    """Names for the files in turn, each of which is copied once and then linked."""
+    made = []
+    for name in names:
+        if len(made) < len(files):
+            shutil.copyfile(files[len(made)], name)
         else:
-            os.link(f"{out}/all/{i % len(files):07d}.jpg", name)
+            os.link(made[len(made) % len(files)], name)
+        made.append(name)
 
 
-def few(files, out):
-    links(files, out, len(files))
+def few(files, out, n=None):
+    """One folder, as of one class."""
+    os.mkdir(f"{out}/all")
+    links(files, [f"{out}/all/{i:07d}.jpg" for i in range(n or len(files))])
 
 
 def many(files, out):
-    links(files, out, MANY)
+    few(files, out, MANY)
+
+
+def classes(files, out):
+    folders = [f"n{1440764 + 8191 * c:08d}" for c in range(1000)]
+    for folder in folders:
+        os.mkdir(f"{out}/{folder}")
+    links(files, [f"{out}/{folder}/{folder}_{i * 7919 % 30011}.JPEG" for folder in folders for i in range(MANY // 1000)])
 
 
 def main():
-    kinds = {f.__name__: f for f in (tar, mds, litdata, lance, large, copies, few, many)}
+    kinds = {f.__name__: f for f in (tar, mds, litdata, lance, large, copies, few, many, classes)}
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("kind", choices=kinds)
     p.add_argument("--pictures", required=True, help="folder of JPEG files")

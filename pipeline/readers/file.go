@@ -1,6 +1,7 @@
 package readers
 
 import (
+	"bufio"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -137,8 +138,7 @@ func (o *FileOptions) read(g *pipeline.Graph, src *fileSource) (encoded, label p
 type fileSource struct {
 	place   fs.FS  // nil for the file system of the machine
 	root    string // absolute, ends in a separator; in a place empty, or a folder with a slash
-	paths   pathList
-	labels  []int32
+	files   fileList
 	classes int
 	meta    datum.Meta
 
@@ -177,7 +177,7 @@ func newFileSource(o *FileOptions) (*fileSource, error) {
 	if err != nil {
 		return nil, err
 	}
-	if remote && !s.paths.sized && (o.LookAhead > 0 || o.Requests > 0) {
+	if remote && !s.files.sized && (o.LookAhead > 0 || o.Requests > 0) {
 		return nil, errors.New("LookAhead and Requests need the sizes of the files, which are in the lists of folders; read a folder, or leave them out")
 	}
 	s.meta.Fingerprint = s.fingerprint()
@@ -198,11 +198,11 @@ func (s *fileSource) fromList(o *FileOptions) (err error) {
 	if s.root, err = rootIn(o.FS, root); err != nil {
 		return err
 	}
-	if s.paths, s.labels, err = readList(o.FS, o.List, s.classes); err != nil {
+	if s.files, err = readList(o.FS, o.List, s.classes); err != nil {
 		return err
 	}
 	if s.classes == 0 {
-		s.classes = int(slices.Max(s.labels)) + 1
+		s.classes = s.files.classes()
 	}
 	s.meta.Classes = slices.Clone(o.ClassNames)
 	return nil
@@ -217,7 +217,7 @@ func (s *fileSource) fromRoot(o *FileOptions) (err error) {
 		return err
 	}
 	s.scanned = true
-	s.paths, s.labels, s.meta.Classes, err = scanRoot(s.place, s.root, extensions, o.ClassNames)
+	s.files, s.meta.Classes, err = scanRoot(s.place, s.root, extensions, o.ClassNames)
 	switch n := len(s.meta.Classes); {
 	case err != nil:
 		return err
@@ -275,16 +275,17 @@ func withDots(extensions []string) ([]string, error) {
 
 func (s *fileSource) fingerprint() uint64 {
 	h := sha256.New()
-	var label [5]byte // after the zero byte that ends the path
-	for i, l := range s.labels {
-		h.Write(s.paths.at(i))
-		binary.LittleEndian.PutUint32(label[1:], uint32(l))
-		h.Write(label[:])
+	w := bufio.NewWriter(h)
+	for c := s.files.from(0); c.next(); {
+		w.Write(c.path)
+		w.WriteByte(0)
+		w.Write(binary.LittleEndian.AppendUint32(w.AvailableBuffer(), uint32(c.label)))
 	}
+	w.Flush()
 	return binary.LittleEndian.Uint64(h.Sum(nil))
 }
 
-func (s *fileSource) Len() int64       { return int64(s.paths.len()) }
+func (s *fileSource) Len() int64       { return int64(s.files.len()) }
 func (s *fileSource) Meta() datum.Meta { return s.meta }
 
 // Storage implements [datum.Stored].
@@ -300,16 +301,28 @@ func (s *fileSource) Outputs() []datum.Spec {
 }
 
 func (s *fileSource) Read(ctx context.Context, index int64, out []*datum.Tensor) error {
-	var err error
-	if s.place == nil {
-		err = readWhole(ctx, s.root, s.paths.at(int(index)), out[0])
-	} else {
-		err = s.readPlace(ctx, ranges{place: s.remote()}, int(index), out[0])
+	if s.place != nil {
+		return s.readPlace(ctx, ranges{place: s.remote()}, int(index), out)
 	}
-	if err != nil {
+	var room [nameRoom]byte
+	name, label := s.appendName(room[:0], int(index))
+	if err := readWhole(ctx, name, out[0]); err != nil {
 		return err
 	}
-	return putLabel(out[1], s.labels[index])
+	return putLabel(out[1], label)
+}
+
+// nameRoom is enough for names of files that the system takes.
+const nameRoom = 4096
+
+// appendName appends the name that a file has on the machine, and returns its label.
+func (s *fileSource) appendName(dst []byte, i int) (name []byte, label int32) {
+	name = append(dst, s.root...)
+	path, label := s.files.at(name[len(name):], i) // mostly where it belongs
+	if isAbs(path) {
+		return append(dst, path...), label
+	}
+	return append(name, path...), label
 }
 
 // SampleName implements [datum.Named]: files of a folder are named by their paths below
@@ -318,25 +331,25 @@ func (s *fileSource) SampleName(index int64) string {
 	if !s.scanned {
 		return ""
 	}
-	name := string(s.paths.at(int(index)))
+	name := s.files.path(int(index))
 	return strings.TrimSuffix(name, path.Ext(name))
 }
 
 // EntryName implements [datum.Listed]: a file is named by its path as the folder, the list
 // or the program has it.
-func (s *fileSource) EntryName(index int64) string { return string(s.paths.at(int(index))) }
+func (s *fileSource) EntryName(index int64) string { return s.files.path(int(index)) }
 
 // Label implements [datum.Labelled].
-func (s *fileSource) Label(index int64) (int32, bool) { return s.labels[index], s.classes > 0 }
+func (s *fileSource) Label(index int64) (int32, bool) {
+	label, _ := s.files.about(int(index))
+	return label, s.classes > 0
+}
 
 // Describe returns the path of the file.
 func (s *fileSource) Describe(index int64) string {
-	path := s.paths.at(int(index))
 	if s.place != nil {
-		return s.root + string(path)
+		return s.root + s.files.path(int(index))
 	}
-	if isAbs(path) {
-		return string(path)
-	}
-	return filepath.FromSlash(s.root + string(path))
+	name, _ := s.appendName(nil, int(index))
+	return filepath.FromSlash(string(name))
 }

@@ -10,14 +10,17 @@ import (
 
 // LookAhead implements datum.PlanReader.
 func (s *fileSource) LookAhead() int64 {
-	if !s.paths.sized {
+	if !s.files.sized {
 		return 0
 	}
 	return s.lookAhead.bytes
 }
 
 // AheadBytes implements datum.PlanReader.
-func (s *fileSource) AheadBytes(index int64) int64 { return max(0, s.paths.size(int(index))) }
+func (s *fileSource) AheadBytes(index int64) int64 {
+	_, size := s.files.about(int(index))
+	return max(0, size)
+}
 
 // AppendRanges implements lookahead.Samples: each file is one range.
 func (s *fileSource) AppendRanges(dst []lookahead.Range, index int64) []lookahead.Range {
@@ -25,7 +28,7 @@ func (s *fileSource) AppendRanges(dst []lookahead.Range, index int64) []lookahea
 }
 
 // Object implements lookahead.Samples.
-func (s *fileSource) Object(index int64) string { return s.root + string(s.paths.at(int(index))) }
+func (s *fileSource) Object(index int64) string { return s.object(int(index)) }
 
 // ReadPlan implements datum.PlanReader.
 func (s *fileSource) ReadPlan(ctx context.Context, coming iter.Seq[datum.Coming]) (datum.PlanReads, error) {
@@ -43,8 +46,5 @@ type fileReads struct {
 }
 
 func (r *fileReads) Read(ctx context.Context, place, index int64, out []*datum.Tensor) error {
-	if err := r.of.readPlace(ctx, ranges{r.of.remote(), r.Run, place, index}, int(index), out[0]); err != nil {
-		return err
-	}
-	return putLabel(out[1], r.of.labels[index])
+	return r.of.readPlace(ctx, ranges{r.of.remote(), r.Run, place, index}, int(index), out)
 }

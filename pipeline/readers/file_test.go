@@ -29,8 +29,9 @@ func file(o FileOptions) func(*pipeline.Graph) []pipeline.Value {
 
 // listing returns lines of path, label as a reader has them.
 func listing(s *fileSource) (lines []string) {
-	for i, label := range s.labels {
-		lines = append(lines, fmt.Sprintf("%s %d", s.paths.at(i), label))
+	for i := range s.files.len() {
+		path, label := s.files.at(nil, i)
+		lines = append(lines, fmt.Sprintf("%s %d", path, label))
 	}
 	return lines
 }
@@ -141,9 +142,9 @@ func TestFileList(t *testing.T) {
 
 // Names are bytes: they need be no UTF-8, and of blanks only those count that separate.
 func TestFileNamesOfAllKinds(t *testing.T) {
-	paths, labels, err := parseList(strings.NewReader("\uFEFFa b.jpg  1\n\u3000c\u00a0 \t 2\r\n\xff\x85.jpg 3\nd\xa0\t4"), "list", 0)
+	list, err := parseList(strings.NewReader("\uFEFFa b.jpg  1\n\u3000c\u00a0 \t 2\r\n\xff\x85.jpg 3\nd\xa0\t4"), "list", 0)
 	require.NoError(t, err)
-	require.Equal(t, []string{"a b.jpg 1", "\u3000c\u00a0 2", "\xff\x85.jpg 3", "d\xa0 4"}, listing(&fileSource{paths: paths, labels: labels}))
+	require.Equal(t, []string{"a b.jpg 1", "\u3000c\u00a0 2", "\xff\x85.jpg 3", "d\xa0 4"}, listing(&fileSource{files: list}))
 
 	if runtime.GOOS != "linux" {
 		t.Skip("other systems refuse some of the names")
@@ -172,13 +173,13 @@ func TestFileFiles(t *testing.T) {
 	files := []string{"./dog.txt", "cat/1.jpg", elsewhere}
 	s, err := newFileSource(&FileOptions{Root: root, Files: files})
 	require.NoError(t, err)
-	require.Equal(t, []int32{0, 1, 2}, s.labels, "their places")
+	require.Equal(t, []string{"dog.txt 0", "cat/1.jpg 1", filepath.ToSlash(elsewhere) + " 2"}, listing(s), "their places")
 	require.Equal(t, 3, s.Outputs()[1].Classes)
 
 	t.Chdir(root)
 	labelled, err := newFileSource(&FileOptions{Files: files, Labels: []int{4, 0, 4}, ClassNames: []string{"a", "b", "c", "d", "e"}})
 	require.NoError(t, err)
-	require.Equal(t, []int32{4, 0, 4}, labelled.labels)
+	require.Equal(t, []string{"dog.txt 4", "cat/1.jpg 0", filepath.ToSlash(elsewhere) + " 4"}, listing(labelled))
 	require.Equal(t, []string{"a", "b", "c", "d", "e"}, labelled.Meta().Classes)
 	require.NotEqual(t, s.Meta().Fingerprint, labelled.Meta().Fingerprint)
 	t.Chdir(t.TempDir())
@@ -229,11 +230,11 @@ func TestFileListRoundTrip(t *testing.T) {
 			fmt.Fprintf(&text, "%s %d\n", path, label)
 			want = append(want, fmt.Sprintf("%s %d", path, label))
 		}
-		paths, labels, err := parseList(strings.NewReader(text.String()), "list", 0)
+		files, err := parseList(strings.NewReader(text.String()), "list", 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := fileSource{paths: paths, labels: labels}
+		s := fileSource{files: files}
 		require.Equal(t, want, listing(&s))
 	})
 }
@@ -349,7 +350,7 @@ func TestReadersLeaveAnEarlierMistakeAlone(t *testing.T) {
 
 // A class folder that is gone by the time it is listed is an error that names it.
 func TestFileListingOfAFolderThatIsGone(t *testing.T) {
-	f := folder{root: t.TempDir() + "/", extensions: DefaultExtensions()}
+	f := newScan(nil, t.TempDir()+"/", DefaultExtensions()).folder()
 	err := f.list("cat/", true)
 	require.ErrorIs(t, err, fs.ErrNotExist)
 	require.ErrorContains(t, err, "cat")
@@ -413,7 +414,7 @@ func TestFileBadSamples(t *testing.T) {
 func TestFileThatChangesWhileItIsRead(t *testing.T) {
 	s, err := newFileSource(&FileOptions{Root: tree(t, map[string]string{"a.jpg": "12345"})})
 	require.NoError(t, err)
-	f, err := openHandle(s.root, s.paths.at(0))
+	f, err := openHandle([]byte(s.Describe(0)))
 	require.NoError(t, err)
 	defer f.close()
 	withTensors(t, s, func(out []*datum.Tensor) error {
@@ -487,16 +488,16 @@ func FuzzList(f *testing.F) {
 	f.Add("a 1\n\n./a 1")
 	f.Add("a\x00b 1")
 	f.Fuzz(func(t *testing.T, text string) {
-		paths, labels, err := parseList(strings.NewReader(text), "list", 10)
+		files, err := parseList(strings.NewReader(text), "list", 10)
 		if err != nil {
 			return
 		}
-		if paths.len() == 0 || paths.len() != len(labels) {
-			t.Fatalf("%d paths, %d labels", paths.len(), len(labels))
+		if files.len() == 0 {
+			t.Fatal("no files")
 		}
-		for i, l := range labels {
-			if len(paths.at(i)) == 0 || l < 0 || l >= 10 {
-				t.Fatalf("sample %d: %q, label %d", i, paths.at(i), l)
+		for i := range files.len() {
+			if path, l := files.at(nil, i); len(path) == 0 || l < 0 || l >= 10 {
+				t.Fatalf("sample %d: %q, label %d", i, path, l)
 			}
 		}
 	})

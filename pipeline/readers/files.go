@@ -32,14 +32,13 @@ func (s *fileSource) fromFiles(o *FileOptions) (err error) {
 		if err := checkLabel(int64(label), s.classes); err != nil {
 			return fmt.Errorf("Labels[%d], of %s: %w", i, path, err)
 		}
-		s.paths.add("", filepath.ToSlash(filepath.Clean(path)))
-		s.labels = append(s.labels, int32(label))
+		s.files.add([]byte(filepath.ToSlash(filepath.Clean(path))), int32(label), -1)
 	}
-	if a, b, ok := duplicate(&s.paths); ok {
-		return fmt.Errorf("Files[%d]: %s is already Files[%d]; a file can be there once", b, s.paths.at(b), a)
+	if a, b, ok := duplicate(&s.files); ok {
+		return fmt.Errorf("Files[%d]: %s is already Files[%d]; a file can be there once", b, s.files.path(b), a)
 	}
 	if s.classes == 0 {
-		s.classes = int(slices.Max(s.labels)) + 1
+		s.classes = s.files.classes()
 	}
 	s.meta.Classes = slices.Clone(o.ClassNames)
 	return nil

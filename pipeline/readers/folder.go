@@ -1,16 +1,16 @@
 package readers
 
 import (
+	"bytes"
 	"cmp"
-	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"golang.org/x/sync/errgroup"
 
@@ -21,63 +21,75 @@ import (
 // one waits for its answers.
 const maxListings = 16
 
-// folder is what was found in a folder.
-type folder struct {
+// scan is what listing a folder and the folders in it has in common.
+type scan struct {
 	place      fs.FS    // nil for the file system of the machine
 	root       string   // ends in a separator, or is empty in a place
 	extensions []string // with their dots
-
-	files   pathList // relative to root, with slashes
-	folders []string // names of the folders in it, if they were not entered
-	other   int      // files with other extensions
-	example string   // one of those
+	sized      bool     // sizes are in the lists of folders, and kept
+	rooms      sync.Pool
 }
 
-// newFolder returns a folder of which nothing was found yet. A place that is asked for
-// ranges lists files with their sizes, so that none need be asked for one by one.
-func newFolder(place fs.FS, root string, extensions []string) folder {
+// folder is what was found in a folder.
+type folder struct {
+	*scan
+	files   fileSorter // with paths relative to root, with slashes
+	folders []string   // names of the folders in it, if they were not entered
+	other   int        // files with other extensions
+	example string     // one of those
+}
+
+// newScan returns what lists a folder. A place that is asked for ranges lists files with
+// their sizes, so that none need be asked for one by one.
+func newScan(place fs.FS, root string, extensions []string) *scan {
 	_, ranges := place.(storage.RangeReader)
-	return folder{place: place, root: root, extensions: extensions, files: pathList{sized: ranges}}
+	s := &scan{place: place, root: root, extensions: extensions, sized: ranges}
+	s.rooms.New = func() any { return new(sortRoom) }
+	return s
+}
+
+// folder returns one of which nothing was found yet.
+func (s *scan) folder() folder {
+	return folder{scan: s, files: fileSorter{rooms: &s.rooms, sized: s.sized}}
 }
 
 // scanRoot lists a folder of files, or of one folder per class; then names are
-// the classes and labels has one label per file. Names given decide the labels.
-func scanRoot(place fs.FS, root string, extensions, names []string) (files pathList, labels []int32, classes []string, err error) {
-	top := newFolder(place, root, extensions)
+// the classes. Names given decide the labels.
+func scanRoot(place fs.FS, root string, extensions, names []string) (files fileList, classes []string, err error) {
+	s := newScan(place, root, extensions)
+	top := s.folder()
 	if err := top.list("", false); err != nil {
-		return pathList{}, nil, nil, explain(err, &top)
+		return fileList{}, nil, explain(err, &top)
 	}
 	slices.Sort(top.folders)
 	subs := make([]folder, len(top.folders))
 	var group errgroup.Group
 	group.SetLimit(maxListings)
 	for i, name := range top.folders {
-		subs[i] = newFolder(place, root, extensions)
-		group.Go(func() error {
-			err := subs[i].list(name+"/", true)
-			subs[i].files.sort()
-			return err
-		})
+		subs[i] = s.folder()
+		group.Go(func() error { return subs[i].list(name+"/", true) })
 	}
 	if err := group.Wait(); err != nil {
-		return pathList{}, nil, nil, err
+		return fileList{}, nil, err
 	}
-	inside := slices.IndexFunc(subs, func(f folder) bool { return f.files.len() > 0 })
+	inside := 0 // the first class folder with files
+	for inside < len(subs) && subs[inside].files.len() == 0 {
+		inside++
+	}
 	switch {
-	case inside >= 0 && top.files.len() > 0:
-		return pathList{}, nil, nil, fmt.Errorf("%s holds both files (%s) and class folders with files (%s); move one kind away, or name the files in a List",
-			&top, top.files.at(0), top.folders[inside])
-	case inside >= 0:
+	case inside < len(subs) && top.files.len() > 0:
+		return fileList{}, nil, fmt.Errorf("%s holds both files (%s) and class folders with files (%s); move one kind away, or name the files in a List",
+			&top, top.files.lists[0].path(0), top.folders[inside])
+	case inside < len(subs):
 		return mergeClasses(&top, subs, names)
 	case top.files.len() > 0:
-		top.files.sort()
-		return top.files, make([]int32, top.files.len()), nil, nil
+		return mergeFolders(s, []*folder{&top}), nil, nil
 	}
-	return pathList{}, nil, nil, nothingFound(&top, subs)
+	return fileList{}, nil, nothingFound(&top, subs)
 }
 
 // mergeClasses joins the files of the class folders in the order of the labels.
-func mergeClasses(top *folder, subs []folder, names []string) (files pathList, labels []int32, classes []string, err error) {
+func mergeClasses(top *folder, subs []folder, names []string) (files fileList, classes []string, err error) {
 	found := top.folders
 	classes = found
 	if len(names) > 0 {
@@ -86,39 +98,48 @@ func mergeClasses(top *folder, subs []folder, names []string) (files pathList, l
 	labelOf := make(map[string]int, len(classes))
 	for label, name := range classes {
 		if other, twice := labelOf[name]; twice {
-			return pathList{}, nil, nil, fmt.Errorf("ClassNames[%d] and [%d] are both %q; a class folder has one label", other, label, name)
+			return fileList{}, nil, fmt.Errorf("ClassNames[%d] and [%d] are both %q; a class folder has one label", other, label, name)
 		}
 		labelOf[name] = label
 	}
 	byLabel := make([]*folder, len(classes))
-	size, count := 0, 0
 	for i, name := range found {
 		label, ok := labelOf[name]
 		if !ok {
-			return pathList{}, nil, nil, fmt.Errorf("%s holds the folder %s, which is none of the %d ClassNames; add it there, or move it away", top, name, len(names))
+			return fileList{}, nil, fmt.Errorf("%s holds the folder %s, which is none of the %d ClassNames; add it there, or move it away", top, name, len(names))
 		}
 		byLabel[label] = &subs[i]
-		size += len(subs[i].files.blob)
-		count += subs[i].files.len()
 	}
-	files = pathList{sized: top.files.sized, blob: make([]byte, 0, size), start: make([]int, 0, count)}
-	labels = make([]int32, 0, count)
+	return mergeFolders(top.scan, byLabel), classes, nil
+}
+
+// mergeFolders joins the files of folders by their label, nil for one that is not there.
+func mergeFolders(s *scan, byLabel []*folder) fileList {
+	size, count := 0, 0
+	for _, f := range byLabel {
+		if f != nil {
+			size += f.files.bytes()
+			count += f.files.len()
+		}
+	}
+	files := fileList{sized: s.sized}
+	files.grow(count, size)
 	for label, f := range byLabel {
-		if f == nil {
-			continue
+		if f != nil {
+			f.files.take(&files, int32(label))
 		}
-		files.addAll(&f.files)
-		for range f.files.len() {
-			labels = append(labels, int32(label))
-		}
-		f.files = pathList{}
 	}
-	return files, labels, classes, nil
+	return files
 }
 
 // list adds the files of the folder dir below the root, which is empty or ends
-// in a slash. Folders in it are entered if deep, else noted.
+// in a slash, and sorts them. Folders in it are entered if deep, else noted.
 func (f *folder) list(dir string, deep bool) error {
+	defer f.files.finish()
+	return f.enter(dir, deep)
+}
+
+func (f *folder) enter(dir string, deep bool) error {
 	below, err := f.listOne(dir, deep)
 	if err != nil {
 		return err
@@ -128,7 +149,7 @@ func (f *folder) list(dir string, deep bool) error {
 		return nil
 	}
 	for _, name := range below {
-		if err := f.list(dir+name+"/", true); err != nil {
+		if err := f.enter(dir+name+"/", true); err != nil {
 			return err
 		}
 	}
@@ -139,66 +160,53 @@ func (f *folder) list(dir string, deep bool) error {
 // it. A link counts as a file if its name has one of the extensions. Links to
 // folders are followed in the root only, so that no way leads in a circle.
 func (f *folder) listOne(dir string, deep bool) (below []string, err error) {
-	if f.place != nil {
-		entries, err := fs.ReadDir(f.place, path.Clean(f.root+dir))
-		if err == nil {
-			below, err = f.take(entries, dir, deep, nil)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", shown(path.Clean(f.root+dir)), cause(err))
-		}
-		return below, nil
-	}
-	d, err := os.Open(f.root + dir)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", shown(filepath.Clean(f.root+dir)), cause(err))
-	}
-	defer d.Close()
-	for {
-		// Piecemeal: os.ReadDir would hold and sort objects for all entries.
-		entries, err := d.ReadDir(1024)
-		below, _ = f.take(entries, dir, deep, below) // sizes, which alone can fail, are not asked for
-		if errors.Is(err, io.EOF) {
-			return below, nil
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", shown(filepath.Clean(f.root+dir)), cause(err))
-		}
-	}
-}
-
-// take adds the files among the entries of a folder, and the folders to those below.
-func (f *folder) take(entries []fs.DirEntry, dir string, deep bool, below []string) ([]string, error) {
-	for _, e := range entries {
-		name, kind := e.Name(), e.Type()
+	take := func(name []byte, kind fs.FileMode, info func() (fs.FileInfo, error)) error {
 		switch {
-		case strings.HasPrefix(name, "."):
+		case bytes.HasPrefix(name, []byte(".")):
 		case kind.IsDir():
-			below = append(below, name)
+			below = append(below, string(name))
 		case (kind.IsRegular() || kind == fs.ModeSymlink) && f.wanted(name):
-			f.files.add(dir, name)
-			if !f.files.sized {
-				continue
+			size := int64(-1)
+			if f.sized {
+				info, err := info()
+				if err != nil {
+					return err
+				}
+				size = info.Size()
 			}
-			info, err := e.Info()
-			if err != nil {
-				return below, err
-			}
-			f.files.addSize(info.Size())
-		case kind == fs.ModeSymlink && !deep && f.isFolder(name):
-			below = append(below, name)
+			f.files.add(dir, name, size)
+		case kind == fs.ModeSymlink && !deep && f.isFolder(string(name)):
+			below = append(below, string(name))
 		default:
+			if f.other == 0 {
+				f.example = dir + string(name)
+			}
 			f.other++
-			f.example = dir + name
 		}
+		return nil
+	}
+	shownAs := filepath.Clean
+	if f.place != nil {
+		shownAs = path.Clean
+		var entries []fs.DirEntry
+		entries, err = fs.ReadDir(f.place, path.Clean(f.root+dir))
+		for i := 0; i < len(entries) && err == nil; i++ {
+			e := entries[i]
+			err = take([]byte(e.Name()), e.Type(), e.Info)
+		}
+	} else {
+		err = readFolder(f.root+dir, func(name []byte, kind fs.FileMode) { _ = take(name, kind, nil) }) // sizes, which alone can fail, are not asked for
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", shown(shownAs(f.root+dir)), cause(err))
 	}
 	return below, nil
 }
 
 // wanted reports whether a file has one of the extensions.
-func (f *folder) wanted(name string) bool {
+func (f *folder) wanted(name []byte) bool {
 	for _, ext := range f.extensions {
-		if n := len(name) - len(ext); n > 0 && strings.EqualFold(name[n:], ext) {
+		if n := len(name) - len(ext); n > 0 && bytes.EqualFold(name[n:], []byte(ext)) {
 			return true
 		}
 	}

@@ -11,16 +11,12 @@ import (
 // file that it opens and registers it with the network poller.
 type handle int
 
-func openHandle(root string, path []byte) (handle, error) {
-	var name [unix.PathMax]byte
-	if len(root)+len(path) >= len(name) {
+// openHandle opens a file. The byte behind the name is written, where there is one.
+func openHandle(name []byte) (handle, error) {
+	if len(name) >= unix.PathMax {
 		return 0, unix.ENAMETOOLONG
 	}
-	n := 0
-	if !isAbs(path) {
-		n = copy(name[:], root)
-	}
-	copy(name[n:], path)
+	name = append(name, 0)
 	// O_NONBLOCK: opening a named pipe would otherwise wait for its writer.
 	const flags = unix.O_RDONLY | unix.O_CLOEXEC | unix.O_NONBLOCK | unix.O_LARGEFILE
 	dir := unix.AT_FDCWD

@@ -30,8 +30,8 @@ func TestFileReadsNothingButRegularFiles(t *testing.T) {
 		"loop":                    "open: too many levels of symbolic links",
 		strings.Repeat("x", 5000): "open: file name too long",
 	} {
-		s := &fileSource{root: dir + "/", labels: []int32{0}}
-		s.paths.add("", path)
+		s := &fileSource{root: dir + "/"}
+		s.files.add([]byte(path), 0, -1)
 		withTensors(t, s, func(out []*datum.Tensor) error {
 			require.EqualError(t, s.Read(context.Background(), 0, out), want)
 			return nil
@@ -60,6 +60,11 @@ func TestFileClosesWhatItOpens(t *testing.T) {
 
 func TestFileReadAllocatesNothing(t *testing.T) {
 	s, err := newFileSource(&FileOptions{Root: tree(t, map[string]string{"a/1.jpg": strings.Repeat("x", 10000), "b/2.jpg": "y"})})
+	require.NoError(t, err)
+	requireNoAllocations(t, s)
+
+	deep := strings.Repeat("a_folder_in_a_folder/", 100) // the system takes 4,096 bytes
+	s, err = newFileSource(&FileOptions{Root: tree(t, map[string]string{deep + "1.jpg": "x", deep + "2.jpg": "y"})})
 	require.NoError(t, err)
 	requireNoAllocations(t, s)
 }

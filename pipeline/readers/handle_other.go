@@ -11,12 +11,8 @@ import (
 // handle is an open file.
 type handle struct{ f *os.File }
 
-func openHandle(root string, path []byte) (handle, error) {
-	name := string(path)
-	if !isAbs(path) {
-		name = root + name
-	}
-	f, err := os.OpenFile(name, os.O_RDONLY|nonblocking, 0)
+func openHandle(name []byte) (handle, error) {
+	f, err := os.OpenFile(string(name), os.O_RDONLY|nonblocking, 0)
 	return handle{f}, cause(err) // the pipeline names the file
 }
 

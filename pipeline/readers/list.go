@@ -20,10 +20,10 @@ const maxLine = 1 << 16
 
 // readList reads a list of files, which lies in a place or, without one, on the machine;
 // see parseList.
-func readList(place fs.FS, name string, classes int) (pathList, []int32, error) {
+func readList(place fs.FS, name string, classes int) (fileList, error) {
 	f, err := openIn(place, name)
 	if err != nil {
-		return pathList{}, nil, fmt.Errorf("List: %w; give a file with lines of a path and a label", err)
+		return fileList{}, fmt.Errorf("List: %w; give a file with lines of a path and a label", err)
 	}
 	defer f.Close()
 	return parseList(f, name, classes)
@@ -37,11 +37,11 @@ const blanks = " \t"
 // right, so that paths may have blanks in them; empty lines do not count, nor does the
 // byte order mark that some editors begin a file with. Labels must be below classes
 // unless that is 0.
-func parseList(r io.Reader, name string, classes int) (pathList, []int32, error) {
-	var paths pathList
-	var labels, lines []int32
-	bad := func(line int, err error) (pathList, []int32, error) {
-		return pathList{}, nil, &FormatError{Path: name, Line: line, Err: err}
+func parseList(r io.Reader, name string, classes int) (fileList, error) {
+	var files fileList
+	var lines []int32
+	bad := func(line int, err error) (fileList, error) {
+		return fileList{}, &FormatError{Path: name, Line: line, Err: err}
 	}
 	scan := bufio.NewScanner(r)
 	scan.Buffer(make([]byte, 0, 1<<12), maxLine)
@@ -66,22 +66,21 @@ func parseList(r io.Reader, name string, classes int) (pathList, []int32, error)
 		if err != nil {
 			return bad(line, err)
 		}
-		paths.add("", path)
-		labels = append(labels, int32(label))
+		files.add([]byte(path), int32(label), -1)
 		lines = append(lines, int32(line))
 	}
 	switch err := scan.Err(); {
 	case errors.Is(err, bufio.ErrTooLong):
 		return bad(line+1, fmt.Errorf("longer than %d bytes; want a path and a label", maxLine))
 	case err != nil:
-		return pathList{}, nil, fmt.Errorf("List: %w", err)
-	case paths.len() == 0:
-		return pathList{}, nil, fmt.Errorf("List %s names no files; write lines of a path and a label", name)
+		return fileList{}, fmt.Errorf("List: %w", err)
+	case files.len() == 0:
+		return fileList{}, fmt.Errorf("List %s names no files; write lines of a path and a label", name)
 	}
-	if a, b, ok := duplicate(&paths); ok {
-		return bad(int(lines[b]), fmt.Errorf("%s is already on line %d; a file can be on a list once", paths.at(b), lines[a]))
+	if a, b, ok := duplicate(&files); ok {
+		return bad(int(lines[b]), fmt.Errorf("%s is already on line %d; a file can be on a list once", files.path(b), lines[a]))
 	}
-	return paths, labels, nil
+	return files, nil
 }
 
 // parseLine splits a line that neither begins nor ends with a blank.
@@ -99,25 +98,25 @@ func parseLine(text []byte) (path string, label int64, err error) {
 }
 
 // duplicate returns the places of two equal paths, the earlier one first.
-func duplicate(l *pathList) (a, b int, found bool) {
+func duplicate(l *fileList) (a, b int, found bool) {
 	type key struct {
 		hash  uint64
 		place int
 	}
 	seed := maphash.MakeSeed()
 	keys := make([]key, l.len())
-	for i := range keys {
-		keys[i] = key{maphash.Bytes(seed, l.at(i)), i}
+	for i, c := 0, l.from(0); c.next(); i++ {
+		keys[i] = key{maphash.Bytes(seed, c.path), i}
 	}
 	slices.SortFunc(keys, func(x, y key) int {
 		if c := cmp.Compare(x.hash, y.hash); c != 0 {
 			return c
 		}
-		return cmp.Or(bytes.Compare(l.at(x.place), l.at(y.place)), cmp.Compare(x.place, y.place))
+		return cmp.Or(cmp.Compare(l.path(x.place), l.path(y.place)), cmp.Compare(x.place, y.place))
 	})
 	for i := 1; i < len(keys); i++ {
 		x, y := keys[i-1], keys[i]
-		if x.hash == y.hash && bytes.Equal(l.at(x.place), l.at(y.place)) && (!found || y.place < b) {
+		if x.hash == y.hash && l.path(x.place) == l.path(y.place) && (!found || y.place < b) {
 			a, b, found = x.place, y.place, true
 		}
 	}

@@ -1,7 +1,6 @@
 package readers
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,7 +14,7 @@ import (
 
 func TestAFolderInThePlaceOfAFile(t *testing.T) {
 	dir := t.TempDir()
-	_, _, err := readList(nil, dir, 0)
+	_, err := readList(nil, dir, 0)
 	require.ErrorContains(t, err, "List: "+dir+": a folder is in the place of the file")
 	_, err = readIDX(nil, dir, 1<<20)
 	require.EqualError(t, err, dir+": a folder is in the place of the file")
@@ -23,7 +22,7 @@ func TestAFolderInThePlaceOfAFile(t *testing.T) {
 
 func TestAListOfAnotherEncoding(t *testing.T) {
 	for _, order := range []string{"\xff\xfea\x00 \x000\x00", "\xfe\xff\x00a\x00 \x000"} {
-		_, _, err := parseList(strings.NewReader(order), "list", 0)
+		_, err := parseList(strings.NewReader(order), "list", 0)
 		require.EqualError(t, err, "list: line 1: the list is in UTF-16; save it in UTF-8")
 	}
 }
@@ -82,5 +81,5 @@ func TestAListBeginsWithAByteOrderMark(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "list"), []byte("\uFEFF"+"a.jpg 0\r\nb.jpg 1\r\n"), 0o666))
 	s, err := newFileSource(&FileOptions{List: filepath.Join(dir, "list")})
 	require.NoError(t, err)
-	require.Equal(t, []byte("a.jpg"), bytes.Clone(s.paths.at(0)))
+	require.Equal(t, []string{"a.jpg 0", "b.jpg 1"}, listing(s))
 }

@@ -62,18 +62,18 @@ func (o *PairsOptions) pair() (*fileSource, FileOptions, error) {
 	if err != nil {
 		return nil, masks, fmt.Errorf("Masks: %w", err)
 	}
-	byName := make(map[string]string, found.paths.len())
-	for i := range found.paths.len() {
-		file := string(found.paths.at(i))
+	byName := make(map[string]string, found.files.len())
+	for c := found.files.from(0); c.next(); {
+		file := string(c.path)
 		name := withoutEnding(file)
 		if other, twice := byName[name]; twice {
 			return nil, masks, fmt.Errorf("%s and %s are masks of the same picture; remove one of them, or set Extensions", shown(other), shown(file))
 		}
 		byName[name] = file
 	}
-	files := make([]string, src.paths.len())
-	for i := range files {
-		name := withoutEnding(string(src.paths.at(i))) + o.Suffix
+	files := make([]string, src.files.len())
+	for i, c := 0, src.files.from(0); c.next(); i++ {
+		name := withoutEnding(string(c.path)) + o.Suffix
 		if files[i] = byName[name]; files[i] == "" {
 			return nil, masks, fmt.Errorf("%s has no mask: there is no %s in %s that ends in %s; add it, or set Suffix and Extensions",
 				shown(src.Describe(int64(i))), shown(name), shown(o.Masks), strings.Join(masks.Extensions, " or "))

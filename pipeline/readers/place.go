@@ -17,14 +17,24 @@ func (s *fileSource) remote() storage.RangeReader {
 	return place
 }
 
-// readPlace makes t the bytes of file i of a place, which are read from a range of it where the
-// place has ranges.
-func (s *fileSource) readPlace(ctx context.Context, from ranges, i int, t *datum.Tensor) error {
-	name := s.Object(int64(i))
+// object returns the name that file i has in a place.
+func (s *fileSource) object(i int) string { return s.root + s.files.path(i) }
+
+// readPlace reads file i of a place, and its label.
+func (s *fileSource) readPlace(ctx context.Context, from ranges, i int, out []*datum.Tensor) error {
+	label, size := s.files.about(i)
+	if err := s.readObject(ctx, from, s.object(i), size, out[0]); err != nil {
+		return err
+	}
+	return putLabel(out[1], label)
+}
+
+// readObject makes t the bytes of a file of a place, which are read from a range of it where
+// the place has ranges. The size is -1 where it is not known.
+func (s *fileSource) readObject(ctx context.Context, from ranges, name string, size int64, t *datum.Tensor) error {
 	if from.place == nil {
 		return readOpened(ctx, s.place, name, t)
 	}
-	size := s.paths.size(i)
 	if size < 0 {
 		info, err := fs.Stat(s.place, name)
 		if err != nil {

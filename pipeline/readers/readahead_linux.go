@@ -16,7 +16,9 @@ func (s *fileSource) Prefetch(_ context.Context, index int64) (fetched bool) {
 	if s.place != nil {
 		return false
 	}
-	f, err := openHandle(s.root, s.paths.at(int(index)))
+	var room [nameRoom]byte
+	name, _ := s.appendName(room[:0], int(index))
+	f, err := openHandle(name)
 	if err != nil {
 		return false
 	}

@@ -32,7 +32,7 @@ func TestPrefetchFetchesWhatIsNotCached(t *testing.T) {
 	s, err := newFileSource(&FileOptions{Root: tree(t, map[string]string{"a.jpg": strings.Repeat("x", 100_000)})})
 	require.NoError(t, err)
 	require.Equal(t, 128, s.ReadAhead())
-	f, err := openHandle(s.root, s.paths.at(0))
+	f, err := openHandle([]byte(s.Describe(0)))
 	require.NoError(t, err)
 	defer f.close()
 	evict(t, s.Describe(0))

@@ -15,10 +15,9 @@ const (
 	readBytes    = 4 << 20 // read at a time, so that a cancelled read ends soon
 )
 
-// readWhole makes t the bytes of a file. Path is absolute or relative to root,
-// which ends in a separator.
-func readWhole(ctx context.Context, root string, path []byte, t *datum.Tensor) error {
-	f, err := openHandle(root, path)
+// readWhole makes t the bytes of a file of the machine.
+func readWhole(ctx context.Context, name []byte, t *datum.Tensor) error {
+	f, err := openHandle(name)
 	if err != nil {
 		return fmt.Errorf("open: %w", err)
 	}
