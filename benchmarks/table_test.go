@@ -25,7 +25,7 @@ const (
 )
 
 // BenchmarkTable reads a table in memory, 10⁶ rows of 50 float32 and a label, in a random
-// order: as it is, and cast to float64 with labels one-hot. A plain loop makes the same of it
+// order: as it is, as a mix of its halves, and cast to float64 with labels one-hot. A plain loop makes the same of it
 // (besideLoop).
 func BenchmarkTable(b *testing.B) {
 	table := make([]float32, tableRows*tableColumns)
@@ -52,6 +52,24 @@ func BenchmarkTable(b *testing.B) {
 				x, y := read(g)
 				g.Output("x", x)
 				g.Output("y", y)
+			})
+		})
+		b.Run(fmt.Sprint("mix/batch=", batch), func(b *testing.B) {
+			x, y := make([]float32, batch*tableColumns), make([]int32, batch)
+			besideLoop(b, tableRows, batch, func(samples []int) {
+				for i, id := range samples {
+					copy(x[i*tableColumns:(i+1)*tableColumns], table[id*tableColumns:(id+1)*tableColumns])
+					y[i] = labels[id]
+				}
+			}, func(g *pipeline.Graph) {
+				var columns []pipeline.Value
+				const half = tableRows / 2
+				g.Mix(pipeline.ReaderOptions{Shuffle: true}, pipeline.Mix{Weights: []int64{1, 1}}, func() {
+					columns = readers.Slices(g, readers.SlicesOptions{}, readers.Rows(table[:half*tableColumns], tableColumns), readers.Rows(labels[:half]))
+					readers.Slices(g, readers.SlicesOptions{}, readers.Rows(table[half*tableColumns:], tableColumns), readers.Rows(labels[half:]))
+				})
+				g.Output("x", columns[0])
+				g.Output("y", columns[1])
 			})
 		})
 		b.Run(fmt.Sprint("cast/batch=", batch), func(b *testing.B) {
