@@ -296,6 +296,44 @@ var gathering = []weighted[func(*builder)]{
 		}
 		b.values = append(b.values, ops.CropMirrorNormalize(b.g, v, o))
 	}},
+	{"arithmetic", 4, func(b *builder) {
+		v := b.any()
+		other := pick(b.d, v, ops.Constant(b.g, 3), ops.Constants(b.g, datum.Float32, 0), ops.Cast(b.g, v, pick(b.d, elements...)))
+		do := pick(b.d, ops.Add, ops.Mul, ops.Div, ops.FloorDiv, ops.Max, ops.Less, ops.Equal)
+		if b.d.oneIn(2) {
+			v, other = other, v
+		}
+		b.values = append(b.values, do(b.g, v, other))
+	}},
+	{"clamp", 1, func(b *builder) {
+		b.values = append(b.values, ops.Clamp(b.g, b.any(), ops.Constant(b.g, 10), ops.Constant(b.g, 100)))
+	}},
+	{"lookup table", 1, func(b *builder) {
+		v := b.the(func(s datum.Spec) bool { return !s.DType.IsFloat() && s.DType != datum.Bool })
+		o := ops.LookupTableOptions{Default: 5, DType: pick(b.d, datum.Float32, datum.Int16)}
+		for k := range b.d.between(1, labelsOfHeld) {
+			o.Keys, o.Values = append(o.Keys, k), append(o.Values, float64(k*k))
+		}
+		b.values = append(b.values, ops.LookupTable(b.g, v, o))
+	}},
+	{"another shape", 3, func(b *builder) {
+		v := b.any()
+		n := len(v.Spec().Shape)
+		if b.d.oneIn(2) {
+			b.values = append(b.values, ops.ExpandDims(b.g, v, []int{b.d.IntN(n + 1)}, ""))
+			return
+		}
+		b.values = append(b.values, ops.Reshape(b.g, v, ops.ReshapeOptions{Shape: ops.Constants(b.g, datum.Int32, -1, 1), NoLayout: true}))
+	}},
+	{"joined", 3, func(b *builder) {
+		v := b.any()
+		n := len(v.Spec().Shape)
+		if n > 0 && b.d.oneIn(2) {
+			b.values = append(b.values, ops.Cat(b.g, b.d.IntN(n), v, v))
+			return
+		}
+		b.values = append(b.values, ops.Stack(b.g, b.d.IntN(n+1), "", v, v, v))
+	}},
 	{"function of rows", 2, func(b *builder) {
 		v, spec, salt := b.any(), b.denseSpec(), b.d.Uint64()
 		one := func(in, out []byte) { scatter(out, spec.DType, digestBytes(salt, in)) }
