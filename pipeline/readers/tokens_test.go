@@ -355,7 +355,9 @@ func TestTokenFilesThatAreCut(t *testing.T) {
 				}
 				for i := range s.Len() {
 					err := s.Read(t.Context(), i, out)
-					require.Equal(t, err == nil, gathers(s, []int64{i}))
+					if s.Gathers() {
+						require.Equal(t, err == nil, gathers(s, []int64{i}))
+					}
 					end := min((i+1)*5+1, int64(8*size/bits)) * int64(bits/8)
 					if end <= int64(left) {
 						require.NoError(t, err)
@@ -390,8 +392,10 @@ func TestTokenFilesThatChange(t *testing.T) {
 	require.ErrorContains(t, wrong, "byte 72: the file has become shorter since it was opened")
 	require.NoError(t, os.Truncate(path, 80))
 	require.NoError(t, os.WriteFile(path, content, 0o600))
-	require.True(t, gathers(s, []int64{0, 1}))
-	require.False(t, gathers(s, []int64{1, 2}))
+	if s.Gathers() {
+		require.True(t, gathers(s, []int64{0}))
+		require.False(t, gathers(s, []int64{0, 2}))
+	}
 	require.ErrorContains(t, s.Read(t.Context(), 2, out), "byte 44: token 2147483648 is larger than 2147483647; Bits may be wrong")
 }
 
