@@ -25,7 +25,7 @@ const (
 )
 
 // BenchmarkTable reads a table in memory, 10⁶ rows of 50 float32 and a label, in a random
-// order: as it is, and cast to float64 with labels one-hot. A plain loop makes the same of it
+// order: as it is, as a mix of its halves, and cast to float64 with labels one-hot. A plain loop makes the same of it
 // (besideLoop).
 func BenchmarkTable(b *testing.B) {
 	table := make([]float32, tableRows*tableColumns)
@@ -54,6 +54,24 @@ func BenchmarkTable(b *testing.B) {
 				g.Output("y", y)
 			})
 		})
+		b.Run(fmt.Sprint("mix/batch=", batch), func(b *testing.B) {
+			x, y := make([]float32, batch*tableColumns), make([]int32, batch)
+			besideLoop(b, tableRows, batch, func(samples []int) {
+				for i, id := range samples {
+					copy(x[i*tableColumns:(i+1)*tableColumns], table[id*tableColumns:(id+1)*tableColumns])
+					y[i] = labels[id]
+				}
+			}, func(g *pipeline.Graph) {
+				var columns []pipeline.Value
+				const half = tableRows / 2
+				g.Mix(pipeline.ReaderOptions{Shuffle: true}, pipeline.Mix{Weights: []int64{1, 1}}, func() {
+					columns = readers.Slices(g, readers.SlicesOptions{}, readers.Rows(table[:half*tableColumns], tableColumns), readers.Rows(labels[:half]))
+					readers.Slices(g, readers.SlicesOptions{}, readers.Rows(table[half*tableColumns:], tableColumns), readers.Rows(labels[half:]))
+				})
+				g.Output("x", columns[0])
+				g.Output("y", columns[1])
+			})
+		})
 		b.Run(fmt.Sprint("cast/batch=", batch), func(b *testing.B) {
 			x, y := make([]float64, batch*tableColumns), make([]float32, batch*classes)
 			besideLoop(b, tableRows, batch, func(samples []int) {
@@ -69,6 +87,75 @@ func BenchmarkTable(b *testing.B) {
 				x, y := read(g)
 				g.Output("x", ops.Cast(g, x, datum.Float64))
 				g.Output("y", ops.OneHot(g, y, ops.OneHotOptions{Classes: classes}))
+			})
+		})
+	}
+}
+
+// BenchmarkTableOperators puts one operator behind the rows of a table in memory, 10⁶ of 50 float32, or behind their
+// labels. A plain loop makes the same (besideLoop).
+func BenchmarkTableOperators(b *testing.B) {
+	const batch = 256
+	table := make([]float32, tableRows*tableColumns)
+	for i := range table {
+		table[i] = float32(i%1000) / 1000
+	}
+	labels := make([]int32, tableRows)
+	for i := range labels {
+		labels[i] = int32(i % classes)
+	}
+	keys, values := make([]int, classes), make([]float64, classes)
+	for i := range keys {
+		keys[i], values[i] = i, float64(i*i)
+	}
+	to := make([]float32, batch*2*tableColumns)
+	for _, c := range []struct {
+		name string
+		loop func(to []float32, row int) int // returns how many numbers it has made
+		op   func(g *pipeline.Graph, x, label pipeline.Value) pipeline.Value
+	}{
+		{"mul", func(to []float32, row int) int {
+			for k, v := range table[row*tableColumns:][:tableColumns] {
+				to[k] = 2 * v
+			}
+			return tableColumns
+		}, func(g *pipeline.Graph, x, _ pipeline.Value) pipeline.Value {
+			return ops.Mul(g, x, ops.Constants(g, datum.Float32, 2))
+		}},
+		{"clamp", func(to []float32, row int) int {
+			for k, v := range table[row*tableColumns:][:tableColumns] {
+				to[k] = min(max(v, 0.2), 0.8)
+			}
+			return tableColumns
+		}, func(g *pipeline.Graph, x, _ pipeline.Value) pipeline.Value {
+			return ops.Clamp(g, x, ops.Constants(g, datum.Float32, 0.2), ops.Constants(g, datum.Float32, 0.8))
+		}},
+		{"reshape", func(to []float32, row int) int {
+			return copy(to, table[row*tableColumns:][:tableColumns])
+		}, func(g *pipeline.Graph, x, _ pipeline.Value) pipeline.Value {
+			return ops.Reshape(g, x, ops.ReshapeOptions{Shape: ops.Constants(g, datum.Int32, -1, 5)})
+		}},
+		{"cat", func(to []float32, row int) int {
+			from := table[row*tableColumns:][:tableColumns]
+			copy(to[tableColumns:], from)
+			return copy(to, from) + tableColumns
+		}, func(g *pipeline.Graph, x, _ pipeline.Value) pipeline.Value { return ops.Cat(g, 0, x, x) }},
+		{"lookup", func(to []float32, row int) int {
+			to[0] = float32(values[labels[row]])
+			return 1
+		}, func(g *pipeline.Graph, _, label pipeline.Value) pipeline.Value {
+			return ops.LookupTable(g, label, ops.LookupTableOptions{Keys: keys, Values: values})
+		}},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			besideLoop(b, tableRows, batch, func(samples []int) {
+				made := 0
+				for _, id := range samples {
+					made += c.loop(to[made:], id)
+				}
+			}, func(g *pipeline.Graph) {
+				columns := readers.Slices(g, readers.SlicesOptions{Shuffle: true}, readers.Rows(table, tableColumns), readers.Rows(labels))
+				g.Output("made", c.op(g, columns[0], columns[1]))
 			})
 		})
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/shard"
@@ -200,8 +201,10 @@ type mixSource struct {
 	sources     []datum.Source
 	prefetchers []datum.Prefetcher // of the sources, nil where one is none
 	touchers    []datum.Toucher    // likewise
+	gatherers   []datum.Gatherer   // likewise, also where one gathers nothing
 	starts      []int64            // where the sources begin
 	n           int64
+	scratch     sync.Pool // of Rows for a source, *[]datum.Rows
 
 	wholes []int64 // where they begin without their Splits
 	wholeN int64
@@ -230,6 +233,11 @@ func (m *mixSource) agree(src datum.Source) error {
 func (m *mixSource) add(src datum.Source) {
 	prefetcher, _ := src.(datum.Prefetcher)
 	toucher, _ := src.(datum.Toucher)
+	gatherer, ok := src.(datum.Gatherer)
+	if ok && !gatherer.Gathers() {
+		gatherer = nil
+	}
+	m.gatherers = append(m.gatherers, gatherer)
 	m.sources, m.starts = append(m.sources, src), append(m.starts, m.n)
 	m.prefetchers, m.touchers = append(m.prefetchers, prefetcher), append(m.touchers, toucher)
 	m.n += src.Len()
@@ -319,4 +327,51 @@ func (m *mixSource) Touch(index int64) {
 	if i, index := m.at(index); m.touchers[i] != nil {
 		m.touchers[i].Touch(index)
 	}
+}
+
+// Gathers implements datum.Gatherer: all sources must gather.
+func (m *mixSource) Gathers() bool {
+	return !slices.ContainsFunc(m.gatherers, func(g datum.Gatherer) bool { return g == nil })
+}
+
+// mixTouched is how many samples ahead Gather touches: those of a source that come one after the
+// other may be too few for the source to look ahead.
+const mixTouched = 8
+
+// Gather implements datum.Gatherer: a source copies those of its samples that come one after
+// the other by one call.
+func (m *mixSource) Gather(index []int64, out []datum.Rows) bool {
+	scratch, _ := m.scratch.Get().(*[]datum.Rows)
+	if scratch == nil {
+		scratch = new([]datum.Rows)
+	}
+	*scratch = append((*scratch)[:0], out...)
+	parts := *scratch
+	touched := 0
+	next, sample := m.at(index[0])
+	for first := 0; first < len(index); {
+		source, end := next, first
+		for next == source {
+			index[end] = sample
+			if end++; end == len(index) {
+				break
+			}
+			next, sample = m.at(index[end])
+		}
+		for touched = max(touched, end); touched < min(end+mixTouched, len(index)); touched++ {
+			m.Touch(index[touched])
+		}
+		for k, rows := range out {
+			if n := len(rows.Data) / len(index); n > 0 {
+				parts[k].Data = rows.Data[first*n : end*n : end*n]
+			}
+		}
+		if !m.gatherers[source].Gather(index[first:end:end], parts) {
+			return false
+		}
+		first = end
+	}
+	clear(parts) // the batch's memory
+	m.scratch.Put(scratch)
+	return true
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/planktonml/plankton/internal/alloctest"
 	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/shard"
 )
@@ -298,4 +299,59 @@ func TestABadSampleOfAMix(t *testing.T) {
 	require.ErrorIs(t, err, broken)
 	require.Equal(t, "number 1", bad.Source)
 	require.EqualValues(t, 1, bad.Index)
+}
+
+// tenfold are numbers in memory, ten times as large as their index, with a second output that is
+// the number and what comes after it.
+type tenfold struct {
+	numbers
+	most *int // samples of a call
+}
+
+func (s tenfold) Gathers() bool { return s.n > 1 }
+
+func (s tenfold) Gather(index []int64, out []datum.Rows) bool {
+	*s.most = max(*s.most, len(index))
+	for i, x := range index {
+		if x >= s.n {
+			return false
+		}
+		if out[0].Data != nil {
+			datum.View[int32](out[0].Data)[i] = int32(10 * x)
+		}
+		copy(datum.View[int32](out[1].Data)[2*i:2*i+2], []int32{int32(10 * x), int32(10*x + 1)})
+		index[i] = -1
+	}
+	return true
+}
+
+// The sources of a mix copy their samples into the rows of these, many by one call where they come one after
+// the other.
+func TestTheSourcesOfAMixGather(t *testing.T) {
+	var most int
+	m := &mixSource{}
+	for _, n := range []int64{5, 3, 9} {
+		m.add(tenfold{numbers{n: n}, &most})
+	}
+	require.True(t, m.Gathers())
+	a, b := make([]int32, 7), make([]int32, 14)
+	out := []datum.Rows{{Data: datum.BytesOf(a)}, {Data: datum.BytesOf(b)}}
+	index := make([]int64, 7)
+	gather := func() {
+		copy(index, []int64{4, 0, 5, 16, 8, 15, 7})
+		require.True(t, m.Gather(index, out))
+	}
+	gather()
+	require.Equal(t, []int32{40, 0, 0, 80, 0, 70, 20}, a)
+	require.Equal(t, []int32{40, 41, 0, 1, 0, 1, 80, 81, 0, 1, 70, 71, 20, 21}, b)
+	require.Equal(t, 3, most)
+	out[0].Data = nil
+	alloctest.None(t, 100, gather)
+	require.False(t, m.Gather([]int64{1, 17}, out), "what a source refuses")
+
+	m.add(tenfold{numbers{n: 1}, &most})
+	require.False(t, m.Gathers(), "one that never gathers")
+	m = &mixSource{}
+	m.add(numbers{n: 5})
+	require.False(t, m.Gathers(), "one that cannot")
 }

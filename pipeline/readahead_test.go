@@ -243,21 +243,49 @@ func (p *panicky) Read(ctx context.Context, index int64, out []*datum.Tensor) er
 	return p.numbers.Read(ctx, index, out)
 }
 
+// panickyMemory is a panicky whose samples can be copied many at a time.
+type panickyMemory struct {
+	*panicky
+	asked *atomic.Int64 // samples
+}
+
+func (p panickyMemory) Gathers() bool { return true }
+
+func (p panickyMemory) Gather(index []int64, out []datum.Rows) bool {
+	time.Sleep(time.Second)
+	p.asked.Add(int64(len(index)))
+	for i, x := range index {
+		datum.View[int32](out[0].Data)[i] = int32(x)
+	}
+	return true
+}
+
 // A panic of Prefetch fails the sample that it was called for and no other one,
-// whatever the workers do meanwhile.
+// whatever the workers do meanwhile, and also where they make many samples at a time.
 func TestAPanicOfPrefetchFailsItsSample(t *testing.T) {
-	for _, workers := range []int{1, 2, 5} {
+	const batch, batches = 16, 4
+	for _, workers := range []int{1, 2, 5, -1, -2} {
 		synctest.Test(t, func(t *testing.T) {
-			s := &panicky{numbers: numbers{n: 64}, panicked: map[int64]bool{}}
-			p := diskPipeline(t, Options{BatchSize: 8, Workers: workers, OnError: Skip}, s)
-			r, err := p.NewRunner(feedtest.Once(64, 8))
+			var asked atomic.Int64
+			s := &panicky{numbers: numbers{n: batch * batches}, panicked: map[int64]bool{}}
+			src := datum.Source(s)
+			if workers < 0 {
+				workers, src = -workers, panickyMemory{s, &asked}
+				defer func() { require.Positive(t, asked.Load()) }()
+			}
+			p, err := New(Options{BatchSize: batch, Workers: workers, OnError: Skip}, func(g *Graph) { g.Output("x", g.Read(ReaderOptions{}, src)[0]) })
+			require.NoError(t, err)
+			r, err := p.NewRunner(feedtest.Once(batch*batches, batch))
 			require.NoError(t, err)
 			failed := map[int64]bool{}
-			for range 8 {
+			for range batches {
 				b, err := r.Next(t.Context())
 				require.NoError(t, err)
 				for row, err := range b.Errors() {
 					require.Equal(t, err == nil, b.Mask()[row])
+					if err == nil {
+						require.EqualValues(t, b.IDs()[row], b.Int32s("x")[row])
+					}
 					if err != nil {
 						var panicked *PanicError
 						require.ErrorAs(t, err, &panicked)

@@ -105,12 +105,18 @@ const labelsOfHeld = 10
 // held draws a data set of n samples: their numbers, pictures, a row of a table and a label.
 func (b *builder) held(n int64) *held {
 	d := b.d
-	s := &held{n: n, seed: d.Uint64(), fails: d.IntN(3), specs: []datum.Spec{
+	return b.heldLike(n, []datum.Spec{
 		{DType: datum.Int64},
 		{DType: datum.Uint8, Shape: []int{d.between(1, 6), d.between(1, 6), d.between(1, 4)}, Layout: datum.HWC},
 		{DType: datum.Float32, Shape: []int{d.between(1, 9)}},
 		{DType: datum.Int32, Shape: pick(d, nil, []int{1}, []int{3}), Classes: labelsOfHeld},
-	}}
+	})
+}
+
+// heldLike draws a data set of n samples of the types and shapes of a held one.
+func (b *builder) heldLike(n int64, specs []datum.Spec) *held {
+	d := b.d
+	s := &held{n: n, seed: d.Uint64(), fails: d.IntN(3), specs: specs}
 	if d.oneIn(2) {
 		s.bad = uint64(d.between(5, 60))
 	}
@@ -138,9 +144,13 @@ func (b *builder) gather(f *definition, shard int) {
 	n := int64(b.d.between(1, 300))
 	o := f.reader
 	o.ShardID = shard
-	b.keep(o, n)
+	if f.followers == 0 && b.d.oneIn(4) {
+		b.keepMix(o, n)
+	} else {
+		b.keep(o, n)
+	}
 	for i := range f.others {
-		b.keep(pipeline.ReaderOptions{Name: fmt.Sprint("other", i), Shuffle: b.d.oneIn(2), PadLastBatch: b.d.oneIn(3), NumShards: o.NumShards, ShardID: shard}, int64(b.d.between(1, 300)))
+		choose(b.d, keeping).do(b, pipeline.ReaderOptions{Name: fmt.Sprint("other", i), Shuffle: b.d.oneIn(2), PadLastBatch: b.d.oneIn(3), NumShards: o.NumShards, ShardID: shard}, int64(b.d.between(1, 300)))
 	}
 	for i := range f.followers {
 		b.keep(pipeline.ReaderOptions{Name: fmt.Sprint("follower", i), Follow: o.Name}, n)
@@ -179,7 +189,48 @@ func (b *builder) keep(o pipeline.ReaderOptions, n int64) {
 			readers.Rows(datum.View[int32](s.columns[3]), s.specs[3].Shape...))...)
 		return
 	}
-	b.values = append(b.values, b.g.Read(o, s)...)
+	b.values = append(b.values, b.hold(o, s)...)
+}
+
+// hold reads a data set in memory, with its samples fetched ahead or without.
+func (b *builder) hold(o pipeline.ReaderOptions, s *held) []pipeline.Value {
+	if b.d.oneIn(3) {
+		return b.g.Read(o, heldAhead{s})
+	}
+	return b.g.Read(o, s)
+}
+
+// heldAhead is a data set in memory whose samples are fetched ahead.
+type heldAhead struct{ *held }
+
+func (s heldAhead) ReadAhead() int { return int(s.seed%70) + 1 }
+
+func (s heldAhead) Prefetch(_ context.Context, i int64) bool { return hash(s.seed+uint64(i))%3 == 0 }
+
+// keeping are the ways to read what lies in memory.
+var keeping = []weighted[func(*builder, pipeline.ReaderOptions, int64)]{
+	{"data set", 2, (*builder).keep},
+	{"mix", 1, (*builder).keepMix},
+}
+
+// keepMix adds a mix of data sets in memory, of at most n samples.
+func (b *builder) keepMix(o pipeline.ReaderOptions, n int64) {
+	m, first := pipeline.Mix{}, b.held(b.d.Int64N(n)+1)
+	o.StickToShard = false // every epoch goes on with other samples
+	for range b.d.between(1, 3) {
+		m.Weights = append(m.Weights, int64(b.d.between(1, 5)))
+	}
+	var vs []pipeline.Value
+	b.g.Mix(o, m, func() {
+		for i := range m.Weights {
+			s := first
+			if i > 0 {
+				s = b.heldLike(b.d.Int64N(n)+1, first.specs)
+			}
+			vs = b.hold(pipeline.ReaderOptions{Split: b.split(s.n)}, s)
+		}
+	})
+	b.values = append(b.values, vs...)
 }
 
 // the returns values that are as wanted, or all where none is.
@@ -244,6 +295,44 @@ var gathering = []weighted[func(*builder)]{
 			o.Mirror = ops.CoinFlip(b.g, 0.5)
 		}
 		b.values = append(b.values, ops.CropMirrorNormalize(b.g, v, o))
+	}},
+	{"arithmetic", 4, func(b *builder) {
+		v := b.any()
+		other := pick(b.d, v, ops.Constant(b.g, 3), ops.Constants(b.g, datum.Float32, 0), ops.Cast(b.g, v, pick(b.d, elements...)))
+		do := pick(b.d, ops.Add, ops.Mul, ops.Div, ops.FloorDiv, ops.Max, ops.Less, ops.Equal)
+		if b.d.oneIn(2) {
+			v, other = other, v
+		}
+		b.values = append(b.values, do(b.g, v, other))
+	}},
+	{"clamp", 1, func(b *builder) {
+		b.values = append(b.values, ops.Clamp(b.g, b.any(), ops.Constant(b.g, 10), ops.Constant(b.g, 100)))
+	}},
+	{"lookup table", 1, func(b *builder) {
+		v := b.the(func(s datum.Spec) bool { return !s.DType.IsFloat() && s.DType != datum.Bool })
+		o := ops.LookupTableOptions{Default: 5, DType: pick(b.d, datum.Float32, datum.Int16)}
+		for k := range b.d.between(1, labelsOfHeld) {
+			o.Keys, o.Values = append(o.Keys, k), append(o.Values, float64(k*k))
+		}
+		b.values = append(b.values, ops.LookupTable(b.g, v, o))
+	}},
+	{"another shape", 3, func(b *builder) {
+		v := b.any()
+		n := len(v.Spec().Shape)
+		if b.d.oneIn(2) {
+			b.values = append(b.values, ops.ExpandDims(b.g, v, []int{b.d.IntN(n + 1)}, ""))
+			return
+		}
+		b.values = append(b.values, ops.Reshape(b.g, v, ops.ReshapeOptions{Shape: ops.Constants(b.g, datum.Int32, -1, 1), NoLayout: true}))
+	}},
+	{"joined", 3, func(b *builder) {
+		v := b.any()
+		n := len(v.Spec().Shape)
+		if n > 0 && b.d.oneIn(2) {
+			b.values = append(b.values, ops.Cat(b.g, b.d.IntN(n), v, v))
+			return
+		}
+		b.values = append(b.values, ops.Stack(b.g, b.d.IntN(n+1), "", v, v, v))
 	}},
 	{"function of rows", 2, func(b *builder) {
 		v, spec, salt := b.any(), b.denseSpec(), b.d.Uint64()

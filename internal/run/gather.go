@@ -68,7 +68,7 @@ type gatherValue struct {
 func newGather(r *sampleRegion, w *worker) *gather {
 	o := r.p.Options()
 	if o.MemoryBudget > 0 || o.Remote != nil || o.SampleTimeout > 0 || o.CountMemory || o.Events.Operator != nil ||
-		len(r.aheads) > 0 || r.p.LookAhead() > 0 || r.p.Branches() {
+		r.p.LookAhead() > 0 || r.p.Branches() {
 		return nil
 	}
 	g := &gather{w: w, values: make([]gatherValue, len(r.p.Values()))}
@@ -130,13 +130,20 @@ func (r *sampleRegion) grain() int {
 		return r.p.Grain()
 	}
 	o, g := r.p.Options(), r.workers[0].gather
-	return max(1, min(gatherRows, gatherBytes/max(g.bytes, 1), o.BatchSize/2/o.MaxWorkers))
+	n := min(gatherRows, gatherBytes/max(g.bytes, 1), o.BatchSize/2/o.MaxWorkers)
+	for _, a := range r.aheads { // what is fetched is to be ahead of the ticket
+		n = min(n, int(a.ahead/2))
+	}
+	return max(1, n)
 }
 
 // ticket makes rows of a batch at once, from row up to end. It reports false where they are to be
 // made one by one.
 func (r *sampleRegion) ticket(worker int, c *executor.Call, row, end int) bool {
 	f := r.flights[c.Slot()]
+	for _, a := range r.aheads {
+		a.row(f.seq, row)
+	}
 	valid := min(end, len(f.samples[0]))
 	if row < valid && !r.workers[worker].gather.run(f, row, valid) {
 		return false
@@ -226,7 +233,7 @@ func (g *gather) step(s *gatherStep, f *Flight, row, end int) bool {
 	}
 	if s.source != nil {
 		g.index = append(g.index[:0], f.samples[s.reader][row:end]...)
-		return s.source.Gather(g.index, s.out) && g.allWritten(s)
+		return s.source.Gather(g.index, s.out) && g.allWritten(s) && !g.w.fetchFailed(s.reader)
 	}
 	sums := sumsOfRows(s.in)
 	made := s.kernel.RunRows(end-row, s.in, s.out)

@@ -39,6 +39,16 @@ func (s heldNumbers) Read(ctx context.Context, i int64, out []*datum.Tensor) err
 	return s.numbers.Read(ctx, i, out)
 }
 
+// fetchedNumbers are held numbers that are fetched so many ahead.
+type fetchedNumbers struct {
+	heldNumbers
+	ahead int
+}
+
+func (s fetchedNumbers) ReadAhead() int { return s.ahead }
+
+func (s fetchedNumbers) Prefetch(context.Context, int64) bool { return true }
+
 // odd is a kernel that refuses odd numbers from 100 on, and doubles others.
 type odd struct{}
 
@@ -64,14 +74,14 @@ func (odd) RunRows(_ int, in, out []datum.Rows) bool {
 	return true
 }
 
-// heldPipeline doubles numbers that lie in memory.
-func heldPipeline(t *testing.T, o compiled.Options, read, gathered *atomic.Int64) *compiled.Pipeline {
+// heldPipeline doubles numbers that lie in memory, and are fetched so many ahead.
+func heldPipeline(t *testing.T, o compiled.Options, read, gathered *atomic.Int64, ahead int) *compiled.Pipeline {
 	t.Helper()
 	spec := datum.Spec{DType: datum.Int32}
 	o.BatchSize, o.Workers, o.MaxWorkers, o.PrefetchDepth, o.MaxPrefetch = 32, 1, 1, 1, 1
 	p, err := compiled.New(compiled.Definition{
 		Options: o,
-		Readers: []compiled.Reader{{Name: "held", Source: heldNumbers{numbers{1000}, read, gathered}, Leader: -1, Index: func(id int64) int64 { return id }}},
+		Readers: []compiled.Reader{{Name: "held", Source: fetchedNumbers{heldNumbers{numbers{1000}, read, gathered}, ahead}, Leader: -1, Index: func(id int64) int64 { return id }}},
 		Values:  []compiled.Value{{Spec: spec}, {Spec: spec}},
 		Nodes: []compiled.Node{
 			{Name: "held", Reader: 0, Out: []int{0}, Target: -1},
@@ -100,7 +110,7 @@ func TestRowsAreGathered(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var read, gathered atomic.Int64
-			e, err := New(heldPipeline(t, c.options, &read, &gathered))
+			e, err := New(heldPipeline(t, c.options, &read, &gathered, 0))
 			require.NoError(t, err)
 			r, err := e.NewRunner(feedtest.Once(125, 32))
 			require.NoError(t, err)
@@ -142,10 +152,29 @@ func TestRowsAreGathered(t *testing.T) {
 	}
 }
 
+// Rows that are fetched ahead are gathered in tickets for which that is ahead.
+func TestTicketsAreShorterThanWhatIsFetchedAhead(t *testing.T) {
+	for ahead, want := range map[int]int{0: 16, 1: 1, 8: 4, 100: 16} {
+		var read, gathered atomic.Int64
+		e, err := New(heldPipeline(t, compiled.Options{}, &read, &gathered, ahead))
+		require.NoError(t, err)
+		r, err := e.NewRunner(feedtest.Once(64, 32))
+		require.NoError(t, err)
+		require.Equal(t, want, r.region.grain(), "%d ahead", ahead)
+		for range 2 {
+			f, err := r.Next(t.Context())
+			require.NoError(t, err)
+			f.Release()
+		}
+		require.Zero(t, read.Load())
+		require.NoError(t, r.Close())
+	}
+}
+
 // A ticket allocates nothing.
 func TestGatherDoesNotAllocate(t *testing.T) {
 	var read, gathered atomic.Int64
-	e, err := New(heldPipeline(t, compiled.Options{}, &read, &gathered))
+	e, err := New(heldPipeline(t, compiled.Options{}, &read, &gathered, 0))
 	require.NoError(t, err)
 	r, err := e.NewRunner(feedtest.Once(32, 32))
 	require.NoError(t, err)

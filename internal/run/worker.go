@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"slices"
 
 	"github.com/planktonml/plankton/internal/compiled"
 	"github.com/planktonml/plankton/memstats"
@@ -228,6 +229,11 @@ func (w *worker) read(ctx context.Context, s *step, f *Flight, row int) error {
 		}
 	}
 	return nil
+}
+
+// fetchFailed reports whether a sample of a reader failed when it was fetched ahead, in any batch in flight.
+func (w *worker) fetchFailed(reader int) bool {
+	return slices.ContainsFunc(w.aheads, func(a *readAhead) bool { return a.reader == reader && a.broken.Load() > 0 })
 }
 
 // next makes out the next sample of a sequence.

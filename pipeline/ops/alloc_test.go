@@ -86,6 +86,13 @@ func TestWarmOperatorsAllocateNothing(t *testing.T) {
 			g.Output("normalize", ops.Normalize(g, v, ops.NormalizeOptions{Axes: []int{0}, Mean: ops.Constant(g, 3)}))
 			labels := ops.Cast(g, v, datum.Int32)
 			g.Output("one_hot", ops.OneHot(g, labels, ops.OneHotOptions{Classes: 5, DType: datum.Uint8}))
+			g.Output("times two", ops.Mul(g, v, ops.Constant(g, 2)))
+			g.Output("clamped", ops.Clamp(g, v, v, ops.Constants(g, datum.Float32, 1)))
+			g.Output("times rows", ops.Mul(g, v, ops.Constants(g, datum.Float32, 1, 2, 3)))
+			g.Output("flat", ops.Reshape(g, v, ops.ReshapeOptions{Shape: ops.Constants(g, datum.Int32, -1)}))
+			g.Output("joined", ops.Cat(g, 0, v, v))
+			g.Output("stacked", ops.Stack(g, 1, "", v, v))
+			g.Output("looked up", ops.LookupTable(g, labels, ops.LookupTableOptions{Keys: []int{1}, Values: []float64{3}}))
 		}},
 		{"photographs", false, readers.Ragged([][]byte{photo, photo}), func(g *pipeline.Graph, v pipeline.Value) {
 			g.Output("fused", chain(g, ops.DecodeImage(g, v, ops.DecodeOptions{})))

@@ -3,6 +3,7 @@ package ops
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/planktonml/plankton/internal/arrays"
 	"github.com/planktonml/plankton/pipeline"
@@ -166,6 +167,7 @@ type elementwise struct {
 	op       arrays.Op
 	layout   datum.Layout
 	operands []arrays.Operand
+	shape    [1]int // of all rows
 	work     arrays.Elementwise
 }
 
@@ -184,6 +186,33 @@ func (k *elementwise) Run(_ *datum.Sample, in, out []*datum.Tensor) error {
 	}
 	out[0].SetLayout(k.layout)
 	return k.work.Run(k.op, dst, shape, k.operands)
+}
+
+// RunRows implements datum.RowsKernel.
+func (k *elementwise) RunRows(n int, in, out []datum.Rows) bool {
+	shape := out[0].Spec.Shape
+	flat := true // no operand is repeated, so that elements lie one behind the other, whosever they are
+	k.operands = k.operands[:0]
+	for _, r := range in {
+		flat = flat && slices.Equal(r.Spec.Shape, shape)
+		k.operands = append(k.operands, arrays.Operand{Data: r.Data, DType: r.Spec.DType, Shape: r.Spec.Shape})
+	}
+	if flat {
+		k.shape[0] = n * arrays.Len(shape)
+		for i := range k.operands {
+			k.operands[i].Shape = k.shape[:]
+		}
+		return k.work.Run(k.op, out[0].Data, k.shape[:], k.operands) == nil
+	}
+	for row := range n {
+		for i, r := range in {
+			k.operands[i].Data = rowOf(r.Data, n, row)
+		}
+		if k.work.Run(k.op, rowOf(out[0].Data, n, row), shape, k.operands) != nil {
+			return false
+		}
+	}
+	return true
 }
 
 func operand(t *datum.Tensor) arrays.Operand {

@@ -124,7 +124,7 @@ func (k *joiner) Run(_ *datum.Sample, in, out []*datum.Tensor) error {
 	total := 0
 	for i, t := range in {
 		for d := range first {
-			if t.Shape()[d] != first[d] && (k.stack || d != k.axis) {
+			if k.differs(first, t.Shape(), d) {
 				return fmt.Errorf("input %d has shape %v and input 0 %v; they may differ %s", i, append([]int{}, t.Shape()...), append([]int{}, first...), k.where())
 			}
 		}
@@ -140,17 +140,46 @@ func (k *joiner) Run(_ *datum.Sample, in, out []*datum.Tensor) error {
 		return err
 	}
 	out[0].SetLayout(k.layout)
-	outer := 1
-	for _, d := range first[:k.axis] {
-		outer *= d
-	}
+	outer := k.outer(first)
 	for o := range outer {
 		for _, t := range in {
-			block := len(t.Bytes()) / outer
-			dst = dst[copy(dst, t.Bytes()[o*block:(o+1)*block]):]
+			dst = dst[copy(dst, rowOf(t.Bytes(), outer, o)):]
 		}
 	}
 	return nil
+}
+
+// RunRows implements datum.RowsKernel: rows are one more dimension outside.
+func (k *joiner) RunRows(n int, in, out []datum.Rows) bool {
+	first, dst := in[0].Spec.Shape, out[0].Data
+	for _, r := range in {
+		for d := range first {
+			if k.differs(first, r.Spec.Shape, d) {
+				return false
+			}
+		}
+	}
+	outer := n * k.outer(first)
+	for o := range outer {
+		for _, r := range in {
+			dst = dst[copy(dst, rowOf(r.Data, outer, o)):]
+		}
+	}
+	return len(dst) == 0
+}
+
+// differs reports whether an input has another extent than the first one where it must not.
+func (k *joiner) differs(first, shape []int, d int) bool {
+	return shape[d] != first[d] && (k.stack || d != k.axis)
+}
+
+// outer returns how many blocks of an input lie one behind the other.
+func (k *joiner) outer(shape []int) int {
+	n := 1
+	for _, d := range shape[:k.axis] {
+		n *= d
+	}
+	return n
 }
 
 func (k *joiner) where() string {

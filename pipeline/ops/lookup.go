@@ -57,12 +57,24 @@ func LookupTable(g *pipeline.Graph, v pipeline.Value, o LookupTableOptions) pipe
 	g.Fail(name, plain(imaging.Cast(table, o.DType, datum.BytesOf(wide), datum.Float64)))
 	return one(g, pipeline.Op{
 		Name: name, Inputs: []pipeline.Value{v}, Outputs: []datum.Spec{spec}, Config: fmt.Sprintf("%v %v %g %v", o.Keys, o.Values, o.Default, o.DType),
-		New: each(func(_ *datum.Sample, in, out []*datum.Tensor) error {
-			dst, err := output(out[0], in[0], o.DType)
-			if err != nil {
-				return err
-			}
-			return plain(imaging.Replace(dst, table, o.DType.Size(), in[0].Bytes(), in[0].DType()))
-		}),
+		New: func() (datum.Kernel, error) { return lookup{table, o.DType}, nil },
 	})
+}
+
+type lookup struct {
+	table []byte
+	to    datum.DType
+}
+
+func (k lookup) Run(_ *datum.Sample, in, out []*datum.Tensor) error {
+	dst, err := output(out[0], in[0], k.to)
+	if err != nil {
+		return err
+	}
+	return plain(imaging.Replace(dst, k.table, k.to.Size(), in[0].Bytes(), in[0].DType()))
+}
+
+// RunRows implements datum.RowsKernel.
+func (k lookup) RunRows(_ int, in, out []datum.Rows) bool {
+	return imaging.Replace(out[0].Data, k.table, k.to.Size(), in[0].Data, in[0].Spec.DType) == nil
 }

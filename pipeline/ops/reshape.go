@@ -155,6 +155,11 @@ func (k *reshape) Run(_ *datum.Sample, in, out []*datum.Tensor) (err error) {
 	return nil
 }
 
+// RunRows implements datum.RowsKernel.
+func (k *reshape) RunRows(_ int, in, out []datum.Rows) bool {
+	return copy(out[0].Data, in[0].Data) == len(out[0].Data) && len(in[0].Data) == len(out[0].Data)
+}
+
 // shapeOf is shape for the arguments of a sample.
 func (k *reshape) shapeOf(dst []int, in []*datum.Tensor) (_ []int, err error) {
 	var extents, factors []float64

@@ -9,6 +9,10 @@ var (
 	_ datum.RowsKernel = cast{}
 	_ datum.RowsKernel = funcOfRows{}
 	_ datum.RowsKernel = constantKernel{}
+	_ datum.RowsKernel = lookup{}
+	_ datum.RowsKernel = (*elementwise)(nil)
+	_ datum.RowsKernel = (*reshape)(nil)
+	_ datum.RowsKernel = (*joiner)(nil)
 	_ datum.RowsKernel = (*normalize)(nil)
 	_ datum.RowsKernel = (*oneHot)(nil)
 	_ datum.RowsKernel = (*cmnOfAll)(nil)

@@ -115,6 +115,20 @@ type tokenSource struct {
 	pool   sync.Pool // of buffers for Length+1 tokens
 }
 
+// tokenValues are the places of a sequence, or of a part of one: tokens, targets, documents and
+// positions, by the number of the output. One that nobody wants is nil, but not the tokens.
+type tokenValues [4][]int32
+
+// cut returns the values of places.
+func (v *tokenValues) cut(first, end int) (part tokenValues) {
+	for i, all := range v {
+		if all != nil {
+			part[i] = all[first:end:end]
+		}
+	}
+	return part
+}
+
 func newTokenSource(o *TokensOptions) (*tokenSource, error) {
 	switch {
 	case len(o.Files) == 0:
@@ -135,12 +149,17 @@ func newTokenSource(o *TokensOptions) (*tokenSource, error) {
 	s := &tokenSource{name: o.Name, length: o.Length, pad: o.Pad}
 	size := 4 * (o.Length + 1)
 	s.pool.New = func() any { b := make([]byte, size); return &b }
+	counts := make([]int32, o.Length)
+	for i := range counts {
+		counts[i] = int32(i)
+	}
 	for _, path := range o.Files {
 		f, err := openTokens(path, o)
 		if err != nil {
 			s.close()
 			return nil, err
 		}
+		f.counts = counts
 		s.files = append(s.files, f)
 	}
 	if err := s.plan(o); err != nil {
@@ -193,7 +212,7 @@ func (s *tokenSource) Describe(index int64) string {
 
 // Read implements datum.Source.
 func (s *tokenSource) Read(_ context.Context, index int64, out []*datum.Tensor) error {
-	var to [4][]int32
+	var to tokenValues
 	for i := range to {
 		if _, err := out[i].Resize(s.length); err != nil {
 			return err
@@ -202,37 +221,54 @@ func (s *tokenSource) Read(_ context.Context, index int64, out []*datum.Tensor) 
 	}
 	buffer := s.pool.Get().(*[]byte)
 	defer s.pool.Put(buffer)
+	var end mappedEnd
+	first, next := s.layout.part(index, place{})
+	if err := s.sequence(index, first, next, &to, *buffer, &end, true); err != nil {
+		return err
+	}
+	return end.intact(s.files)
+}
+
+// sequence makes a sequence, whose first part is known, and where the next one is found. Unless guarded,
+// memory that faults panics.
+func (s *tokenSource) sequence(index int64, p part, next place, to *tokenValues, buffer []byte, end *mappedEnd, guarded bool) error {
 	at, document := 0, int32(0)
-	file, zero := int32(0), int64(0) // where the bytes of a file end, at most, that might be missing
-	for next := (place{}); ; {
-		var p part
-		if p, next = s.layout.part(index, next); p.n == 0 {
-			break
+	for p.n > 0 {
+		f, into := s.files[p.file], to.cut(at, at+int(p.n))
+		var zero int64
+		var err error
+		if guarded {
+			document, zero, err = f.guarded(p, &into, document, buffer)
+		} else {
+			document, zero, err = f.read(p, &into, document, buffer)
 		}
-		into := [4][]int32{}
-		for i := range to {
-			into[i] = to[i][at : at+int(p.n)]
-		}
-		last, end, err := s.files[p.file].guarded(p, into, document, *buffer)
-		if err == nil && p.file != file {
-			if zero > 0 {
-				err = s.files[file].intact(zero)
-			}
-			file, zero = p.file, 0
+		if err == nil {
+			err = end.note(s.files, p.file, zero)
 		}
 		if err != nil {
 			return err
 		}
-		zero = max(zero, end)
-		at, document = at+int(p.n), last+1
+		if at += int(p.n); at == s.length {
+			return nil
+		}
+		p, next = s.layout.part(index, next)
 	}
-	if zero > 0 {
-		if err := s.files[file].intact(zero); err != nil {
-			return err
+	for i, nothing := range [...]int32{s.pad, -1, -1, 0} {
+		if to[i] != nil {
+			fill(to[i][at:], nothing)
 		}
 	}
-	for i := at; i < s.length; i++ {
-		to[0][i], to[1][i], to[2][i], to[3][i] = s.pad, -1, -1, 0
-	}
 	return nil
+}
+
+// fill sets all of to.
+func fill(to []int32, x int32) {
+	if x == 0 || len(to) == 0 {
+		clear(to)
+		return
+	}
+	to[0] = x
+	for n := 1; n < len(to); n *= 2 { // doubling what is there
+		copy(to[n:], to[:n])
+	}
 }

@@ -24,6 +24,7 @@ type tokenFile struct {
 	tokens int64
 	ends   []int64 // of the documents of an index; else nil
 	end    int32   // ends a document of a flat file
+	counts []int32 // 0, 1, … for all places of a sequence
 	hasEnd bool
 	keep   bool // where documents end, in a file beside a flat file
 }
@@ -100,8 +101,8 @@ func (f *tokenFile) token(buffer []byte, i int) int32 {
 }
 
 // read puts a part into tokens, targets, documents and positions. The first document has a
-// number; it returns that of the last one, and where the bytes end if the last of them is a zero of mapped memory.
-func (f *tokenFile) read(p part, into [4][]int32, document int32, buffer []byte) (last int32, zero int64, err error) {
+// number; it returns that of the next part's first one, and where the bytes end if the last of them is a zero of mapped memory.
+func (f *tokenFile) read(p part, into *tokenValues, document int32, buffer []byte) (after int32, zero int64, err error) {
 	n, ahead := int(p.n), 0
 	if (!p.whole || p.goesOn) && p.first+int64(n) < f.tokens {
 		ahead = 1 // the target of the last token
@@ -114,7 +115,7 @@ func (f *tokenFile) read(p part, into [4][]int32, document int32, buffer []byte)
 		zero = p.first*f.width + int64(len(buffer))
 	}
 	if large := f.decode(into[0], buffer); large >= 0 {
-		return 0, 0, &FormatError{Path: f.path, Offset: (p.first + int64(large)) * f.width, Err: fmt.Errorf("token %d is larger than %d; Bits may be wrong", uint32(into[0][large]), math.MaxInt32)}
+		return 0, 0, f.tooLarge(p.first+int64(large), into[0][large])
 	}
 	ends := f.ends // those behind the first token of the part
 	if !p.whole && ends != nil {
@@ -136,42 +137,83 @@ func (f *tokenFile) read(p part, into [4][]int32, document int32, buffer []byte)
 				end, over = first+i+1, true
 			}
 		}
-		copy(into[1][first:end-1], into[0][first+1:end])
-		into[1][end-1] = -1
+		next := int32(-1)
 		if !over {
-			into[1][end-1] = f.token(buffer, end)
+			if next = f.token(buffer, end); next < 0 {
+				return 0, 0, f.tooLarge(p.first+int64(end), next)
+			}
 		}
-		documents, positions := into[2][first:end], into[3][first:end]
-		for i := range documents {
-			documents[i] = document
+		if targets := into[1]; targets != nil {
+			copy(targets[first:end-1], into[0][first+1:end])
+			targets[end-1] = next
 		}
-		for i := range positions {
-			positions[i] = int32(i)
+		if into[2] != nil {
+			fill(into[2][first:end], document)
+		}
+		if into[3] != nil {
+			copy(into[3][first:end], f.counts)
 		}
 		first = end
 	}
-	return document - 1, zero, nil
+	return document, zero, nil
+}
+
+// tooLarge is the error of a token that does not fit an int32.
+func (f *tokenFile) tooLarge(at int64, token int32) error {
+	return &FormatError{Path: f.path, Offset: at * f.width, Err: fmt.Errorf("token %d is larger than %d; Bits may be wrong", uint32(token), math.MaxInt32)}
 }
 
 // decode decodes tokens, and returns the first one that is too large, -1 where none is.
 func (f *tokenFile) decode(tokens []int32, buffer []byte) (large int) {
 	if f.width == 2 {
-		buffer = buffer[:2*len(tokens)]
-		for i := range tokens {
-			tokens[i] = int32(binary.LittleEndian.Uint16(buffer[2*i:]))
-		}
+		decode16(tokens, buffer)
 		return -1
 	}
-	buffer = buffer[:4*len(tokens)]
-	all := int32(0)
-	for i := range tokens {
-		tokens[i] = int32(binary.LittleEndian.Uint32(buffer[4*i:]))
-		all |= tokens[i]
-	}
-	if all >= 0 {
+	if decode32(tokens, buffer) >= 0 {
 		return -1
 	}
 	return slices.IndexFunc(tokens, func(x int32) bool { return x < 0 })
+}
+
+// decode16 decodes tokens of 16 bits, eight at a time: that takes a fifth of the time.
+func decode16(tokens []int32, buffer []byte) {
+	n := len(tokens) &^ 7
+	for i := 0; i < n; i += 8 {
+		t, b := (*[8]int32)(tokens[i:]), (*[16]byte)(buffer[2*i:])
+		t[0] = int32(binary.LittleEndian.Uint16(b[0:]))
+		t[1] = int32(binary.LittleEndian.Uint16(b[2:]))
+		t[2] = int32(binary.LittleEndian.Uint16(b[4:]))
+		t[3] = int32(binary.LittleEndian.Uint16(b[6:]))
+		t[4] = int32(binary.LittleEndian.Uint16(b[8:]))
+		t[5] = int32(binary.LittleEndian.Uint16(b[10:]))
+		t[6] = int32(binary.LittleEndian.Uint16(b[12:]))
+		t[7] = int32(binary.LittleEndian.Uint16(b[14:]))
+	}
+	for i := n; i < len(tokens); i++ {
+		tokens[i] = int32(binary.LittleEndian.Uint16(buffer[2*i:]))
+	}
+}
+
+// decode32 decodes tokens of 32 bits, likewise, and returns all their bits: less than 0 if one is too large.
+func decode32(tokens []int32, buffer []byte) (all int32) {
+	n := len(tokens) &^ 7
+	for i := 0; i < n; i += 8 {
+		t, b := (*[8]int32)(tokens[i:]), (*[32]byte)(buffer[4*i:])
+		t[0] = int32(binary.LittleEndian.Uint32(b[0:]))
+		t[1] = int32(binary.LittleEndian.Uint32(b[4:]))
+		t[2] = int32(binary.LittleEndian.Uint32(b[8:]))
+		t[3] = int32(binary.LittleEndian.Uint32(b[12:]))
+		t[4] = int32(binary.LittleEndian.Uint32(b[16:]))
+		t[5] = int32(binary.LittleEndian.Uint32(b[20:]))
+		t[6] = int32(binary.LittleEndian.Uint32(b[24:]))
+		t[7] = int32(binary.LittleEndian.Uint32(b[28:]))
+		all |= t[0] | t[1] | t[2] | t[3] | t[4] | t[5] | t[6] | t[7]
+	}
+	for i := n; i < len(tokens); i++ {
+		tokens[i] = int32(binary.LittleEndian.Uint32(buffer[4*i:]))
+		all |= tokens[i]
+	}
+	return all
 }
 
 // megatronIndex is what an index of Megatron-LM says.

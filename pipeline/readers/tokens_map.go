@@ -29,6 +29,35 @@ func (f *tokenFile) intact(end int64) error {
 	return nil
 }
 
+// memory returns the memory of a part of a mapped file.
+func (f *tokenFile) memory(p part) []byte { return f.mapped[p.first*f.width:][:int64(p.n)*f.width] }
+
+// mappedEnd is where the bytes of a file end, at most, that might be missing in mapped memory; zero where none are.
+type mappedEnd struct {
+	file int32
+	at   int64
+}
+
+// note takes up what read returns of a file. When another file comes, that of the one before is looked at.
+func (e *mappedEnd) note(files []*tokenFile, file int32, at int64) error {
+	if file != e.file {
+		if err := e.intact(files); err != nil {
+			return err
+		}
+		*e = mappedEnd{file: file}
+	}
+	e.at = max(e.at, at)
+	return nil
+}
+
+// intact returns an error unless the file has all of them.
+func (e *mappedEnd) intact(files []*tokenFile) error {
+	if e.at == 0 {
+		return nil
+	}
+	return files[e.file].intact(e.at)
+}
+
 // call reads a stretch of the file by a call of the system.
 func (f *tokenFile) call(buffer []byte, at int64) error {
 	got, err := f.data.ReadAt(buffer, at)
@@ -43,7 +72,7 @@ func (f *tokenFile) call(buffer []byte, at int64) error {
 
 // guarded calls read for a part. Where memory of the mapped file faults, which the system does for what
 // cannot be read, a call for the same bytes says why.
-func (f *tokenFile) guarded(p part, into [4][]int32, document int32, buffer []byte) (last int32, zero int64, err error) {
+func (f *tokenFile) guarded(p part, into *tokenValues, document int32, buffer []byte) (after int32, zero int64, err error) {
 	if f.mapped == nil {
 		return f.read(p, into, document, buffer)
 	}
@@ -56,7 +85,7 @@ func (f *tokenFile) guarded(p part, into [4][]int32, document int32, buffer []by
 			if err = f.call(buffer[:int64(p.n)*f.width], p.first*f.width); err == nil {
 				unmapped := *f
 				unmapped.mapped = nil
-				last, zero, err = unmapped.read(p, into, document, buffer)
+				after, zero, err = unmapped.read(p, into, document, buffer)
 			}
 		}
 	}()

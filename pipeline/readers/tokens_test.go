@@ -178,6 +178,7 @@ func TestTokensComeOnce(t *testing.T) {
 			require.NotEmpty(t, s.Describe(index))
 		}
 		require.Equal(t, total, count)
+		gatheredAsRead(t, s)
 		if o.PermuteDocuments && o.Pack == 0 {
 			require.EqualValues(t, (total+o.Length-1)/o.Length, s.Len(), "only the last sequence of all files is not full")
 		}
@@ -354,6 +355,9 @@ func TestTokenFilesThatAreCut(t *testing.T) {
 				}
 				for i := range s.Len() {
 					err := s.Read(t.Context(), i, out)
+					if s.Gathers() {
+						require.Equal(t, err == nil, gathers(s, []int64{i}))
+					}
 					end := min((i+1)*5+1, int64(8*size/bits)) * int64(bits/8)
 					if end <= int64(left) {
 						require.NoError(t, err)
@@ -388,6 +392,10 @@ func TestTokenFilesThatChange(t *testing.T) {
 	require.ErrorContains(t, wrong, "byte 72: the file has become shorter since it was opened")
 	require.NoError(t, os.Truncate(path, 80))
 	require.NoError(t, os.WriteFile(path, content, 0o600))
+	if s.Gathers() {
+		require.True(t, gathers(s, []int64{0}))
+		require.False(t, gathers(s, []int64{0, 2}))
+	}
 	require.ErrorContains(t, s.Read(t.Context(), 2, out), "byte 44: token 2147483648 is larger than 2147483647; Bits may be wrong")
 }
 
