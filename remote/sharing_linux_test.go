@@ -73,7 +73,7 @@ func atSocket(t testing.TB, j job) string {
 
 // Rows through shared memory are those of one process, and no memory is left over.
 func TestRowsThroughMemory(t *testing.T) {
-	for _, j := range []job{{samples: 200, files: true}, {samples: 400, cost: 100 * time.Microsecond}} {
+	for _, j := range []job{{samples: 100, files: true}, {samples: 200, cost: 100 * time.Microsecond}} {
 		j.options = pipeline.Options{BatchSize: 8, Workers: 1, OnError: pipeline.Skip}
 		want := digests(t, j.pipeline(t), 1)
 		address := atSocket(t, j)
@@ -274,7 +274,7 @@ func readRequest(c *net.UnixConn) (req *http.Request, fd int, err error) {
 // Workers that write into the memory of a connection when they should not, or name places outside of it, change
 // no batch.
 func TestHostileMemory(t *testing.T) {
-	j := job{samples: 200, options: pipeline.Options{BatchSize: 8, Workers: 1}}
+	j := job{samples: 120, options: pipeline.Options{BatchSize: 8, Workers: 1}}
 	want := digests(t, j.pipeline(t), 2)
 	good, err := remote.NewServer(j.pipeline(t), remote.ServerOptions{})
 	require.NoError(t, err)
