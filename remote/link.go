@@ -36,11 +36,15 @@ const (
 // newLink returns the way to an address, which is dialled at target where that is not "".
 func newLink(o *Workers, a address, target string) *link {
 	dial := func(ctx context.Context, network, addr string) (net.Conn, error) {
-		c, err := (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, network, addr)
+		raw, err := (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, network, addr)
 		if err != nil {
 			return nil, err
 		}
-		return eager(c), nil
+		c := raw
+		if !o.Only { // else processors have seldom rows to make
+			c = eager(c)
+		}
+		return offering(raw, c), nil
 	}
 	t := &http.Transport{
 		DisableCompression: true, MaxIdleConnsPerHost: o.InFlight, MaxIdleConns: o.InFlight + 1, ForceAttemptHTTP2: false,
@@ -184,7 +188,8 @@ type maker struct {
 // Make implements rows.Maker.
 func (m *maker) Make(ctx context.Context, q *rows.Request, a rows.Answer) error {
 	m.body = appendRequest(m.body[:0], q)
-	req, err := m.l.request(ctx, http.MethodPost, pathRows, bytes.NewReader(m.body))
+	defer m.read.forgetMemory()
+	req, err := m.l.request(m.seeMemory(ctx), http.MethodPost, pathRows, bytes.NewReader(m.body))
 	if err != nil {
 		return err
 	}

@@ -57,7 +57,12 @@ func beWorker() bool {
 	fail(err)
 	s, err := remote.NewServer(p, remote.ServerOptions{})
 	fail(err)
-	l, err := net.Listen("tcp", c.Listen)
+	network := "tcp"
+	if strings.HasPrefix(c.Listen, "/") {
+		network = "unix"
+		_ = os.Remove(c.Listen) // of a process that was killed
+	}
+	l, err := net.Listen(network, c.Listen)
 	fail(err)
 	fmt.Println(l.Addr())
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -78,7 +83,9 @@ type process struct {
 
 func newProcess(t testing.TB, j processJob) *process {
 	p := &process{j: j}
-	p.j.Listen = "127.0.0.1:0"
+	if j.Listen == "" {
+		p.j.Listen = "127.0.0.1:0"
+	}
 	require.NoError(t, p.start())
 	t.Cleanup(p.kill)
 	return p

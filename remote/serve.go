@@ -29,9 +29,11 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	}
 	if s.o.TLS != nil {
 		l = tls.NewListener(l, s.o.TLS)
+	} else {
+		l = taking(l)
 	}
 	h := &http.Server{
-		Handler: s, ReadHeaderTimeout: readTime, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
+		Handler: s, ConnContext: withConn, ReadHeaderTimeout: readTime, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
 		ErrorLog: log.New(io.Discard, "", 0), // the library never logs
 	}
 	ended := make(chan error, 1)

@@ -131,10 +131,7 @@ func (s *Server) describe(w http.ResponseWriter, status int) {
 	io.WriteString(w, strings.Join(s.lines, "\n")+"\n")
 }
 
-const (
-	readTime  = 10 * time.Second // in which a request must have come
-	writeTime = 30 * time.Second // in which a row must have gone
-)
+const readTime = 10 * time.Second // in which a request must have come
 
 // rows answers a request for rows.
 func (s *Server) rows(w http.ResponseWriter, req *http.Request) {
@@ -171,7 +168,7 @@ func (s *Server) rows(w http.ResponseWriter, req *http.Request) {
 	}
 	s.counts.requests.Add(1)
 	w.Header().Set("Content-Type", "application/octet-stream")
-	s.answer(req.Context(), w, control, q)
+	s.answer(req.Context(), &outgoing{w: w, control: control}, q)
 }
 
 func (s *Server) busy(w http.ResponseWriter) {
@@ -181,10 +178,12 @@ func (s *Server) busy(w http.ResponseWriter) {
 }
 
 // answer makes the rows of a request, several at once, and sends them in order as they are
-// made.
-func (s *Server) answer(ctx context.Context, w http.ResponseWriter, control *http.ResponseController, q *rows.Request) {
+// made. It returns when none of them is being made any more.
+func (s *Server) answer(ctx context.Context, out *outgoing, q *rows.Request) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	p := newPlaces(ctx)
+	defer p.free()
 	coming := make(chan chan []byte, s.kitchen.Parallel())
 	go func() {
 		defer close(coming)
@@ -195,44 +194,39 @@ func (s *Server) answer(ctx context.Context, w http.ResponseWriter, control *htt
 			case <-ctx.Done():
 				return
 			}
-			go s.make(ctx, q.Seed, q.Keys[i], one)
+			go s.make(ctx, q.Seed, q.Keys[i], p, one)
 		}
 	}()
-	b := appendAnswerHead(nil, len(s.def.Values), len(q.Keys))
-	unsent := len(b)
-	if _, err := w.Write(b); err != nil {
-		return
-	}
+	out.begin(appendAnswerHead(s.buffer(), len(s.def.Values), len(q.Keys)))
+	var err error
 	for one := range coming {
+		if err != nil { // what is being made is waited for
+			s.give(<-one)
+			continue
+		}
 		var row []byte
-		select {
-		case row = <-one:
-		default: // while the next row is made, what there is goes out
-			if unsent > 0 {
-				_ = control.Flush()
-				unsent = 0
-			}
+		if row, err = out.next(one); err == nil {
+			s.counts.bytes.Add(int64(len(row)))
+			err = out.add(row)
+		} else {
 			row = <-one
 		}
-		_ = control.SetWriteDeadline(time.Now().Add(writeTime))
-		_, err := w.Write(row)
-		unsent += len(row)
-		s.counts.bytes.Add(int64(len(row)))
 		s.give(row)
 		if err != nil {
 			cancel()
-			for one := range coming { // what is being made is waited for
-				s.give(<-one)
-			}
-			return
 		}
 	}
+	if err == nil {
+		_ = out.write()
+	}
+	s.give(out.kept)
+	s.counts.bytes.Add(p.bytes())
 }
 
 var errEnded = errors.New("an operator ended its goroutine (runtime.Goexit)")
 
 // make makes a row, and sends it to one as it goes over the wire.
-func (s *Server) make(ctx context.Context, seed uint64, k rows.Key, one chan<- []byte) {
+func (s *Server) make(ctx context.Context, seed uint64, k rows.Key, p *places, one chan<- []byte) {
 	began, err := time.Now(), errEnded
 	b := s.buffer()
 	s.counts.making.Add(1)
@@ -251,7 +245,7 @@ func (s *Server) make(ctx context.Context, seed uint64, k rows.Key, one chan<- [
 	}()
 	err = s.kitchen.Make(ctx, seed, k, func(values []*datum.Tensor) error {
 		var err error
-		b, err = appendRow(b[:0], values)
+		b, err = appendRow(b[:0], values, p)
 		return err
 	})
 }
@@ -260,7 +254,7 @@ func (s *Server) make(ctx context.Context, seed uint64, k rows.Key, one chan<- [
 func (s *Server) buffer() []byte {
 	select {
 	case b := <-s.buffers:
-		return b
+		return b[:0]
 	default:
 		return nil
 	}

@@ -32,6 +32,9 @@ const (
 
 	made    = 0 // status of a row: its values follow
 	notMade = 1 // why follows
+
+	here     = 0 // the elements of a value follow
+	inMemory = 1 // where they are in the memory of the connection follows
 )
 
 // requestHead is version, 0, readers, rows and seed.
@@ -94,15 +97,20 @@ func appendAnswerHead(b []byte, values, rows int) []byte {
 	return binary.LittleEndian.AppendUint32(b, uint32(rows))
 }
 
-// appendRow writes a row that was made.
-func appendRow(b []byte, values []*datum.Tensor) ([]byte, error) {
+// appendRow writes a row that was made, and puts what it can into places.
+func appendRow(b []byte, values []*datum.Tensor, p *places) ([]byte, error) {
 	b = append(b, made)
 	for i, t := range values {
 		data, shape, layout := datum.Shown(t), t.Shape(), t.Layout()
 		if len(layout) > math.MaxUint8 || len(data) > MaxValue {
 			return nil, fmt.Errorf("value %d has %d bytes, at most %d can be sent", i, len(data), MaxValue)
 		}
-		b = append(b, byte(t.DType()), byte(len(shape)), byte(len(layout)), 0)
+		place, put := p.put(data)
+		where := byte(here)
+		if put {
+			where = inMemory
+		}
+		b = append(b, byte(t.DType()), byte(len(shape)), byte(len(layout)), where)
 		b = append(b, layout...)
 		for _, d := range shape {
 			if uint64(d) > math.MaxUint32 {
@@ -110,7 +118,11 @@ func appendRow(b []byte, values []*datum.Tensor) ([]byte, error) {
 			}
 			b = binary.LittleEndian.AppendUint32(b, uint32(d))
 		}
-		b = append(b, data...)
+		if put {
+			b = binary.LittleEndian.AppendUint64(b, place)
+		} else {
+			b = append(b, data...)
+		}
 	}
 	return b, nil
 }
@@ -124,11 +136,12 @@ func appendFailure(b []byte, why string) []byte {
 
 // answerReader reads the rows of an answer and counts its bytes.
 type answerReader struct {
-	body  io.Reader
-	to    rows.Answer // is told of what comes
-	n     int64       // bytes that have come and that nobody was told of
-	head  [256 + 4*datum.MaxDims]byte
-	shape [datum.MaxDims]int
+	body   io.Reader
+	memory *shared     // of the connection, nil for none
+	to     rows.Answer // is told of what comes
+	n      int64       // bytes that have come and that nobody was told of
+	head   [256 + 4*datum.MaxDims]byte
+	shape  [datum.MaxDims]int
 }
 
 // tellEvery is how many bytes are told of at once: few enough that a row which comes slowly is
@@ -176,7 +189,7 @@ func (r *answerReader) read(q *rows.Request, values int, a rows.Answer) error {
 		return fmt.Errorf("an answer of version %d with %d values and %d rows; version %d with %d and %d was asked for", h[0], v, n, version, values, len(q.Keys))
 	}
 	for i := range q.Keys {
-		if err := r.row(i, values, a); err != nil {
+		if err := r.row(i, values, a, i == len(q.Keys)-1); err != nil {
 			return err
 		}
 	}
@@ -188,7 +201,7 @@ func (r *answerReader) read(q *rows.Request, values int, a rows.Answer) error {
 	return nil
 }
 
-func (r *answerReader) row(i, values int, a rows.Answer) error {
+func (r *answerReader) row(i, values int, a rows.Answer, last bool) error {
 	if err := r.full(r.head[:1]); err != nil {
 		return err
 	}
@@ -218,6 +231,9 @@ func (r *answerReader) row(i, values int, a rows.Answer) error {
 			return err
 		}
 	}
+	if last { // before End, which may take long
+		r.forgetMemory()
+	}
 	if row != nil {
 		row.End()
 	}
@@ -231,8 +247,9 @@ func (r *answerReader) value(row rows.Row) (rows.Row, error) {
 		return row, err
 	}
 	t, dims, letters := datum.DType(r.head[0]), int(r.head[1]), int(r.head[2])
-	if t.Size() == 0 || dims > datum.MaxDims {
-		return row, fmt.Errorf("a value of type %d with %d dimensions", t, dims)
+	where := r.head[3]
+	if t.Size() == 0 || dims > datum.MaxDims || where > inMemory {
+		return row, fmt.Errorf("a value of type %d with %d dimensions in place %d", t, dims, where)
 	}
 	text := r.head[:letters+4*dims]
 	if err := r.full(text); err != nil {
@@ -253,9 +270,34 @@ func (r *answerReader) value(row rows.Row) (rows.Row, error) {
 			row = nil
 		case len(mem) != n:
 			return row, fmt.Errorf("a value of %d bytes for %d", n, len(mem))
+		case where == inMemory:
+			there, err := r.place(n)
+			copy(mem, there) // the worker may write there at any time, so nothing looks at it there
+			r.n += int64(len(there))
+			r.tell()
+			return row, err
 		default:
 			return row, r.full(mem)
 		}
 	}
+	if where == inMemory {
+		_, err := r.place(n)
+		return row, err
+	}
 	return row, r.skip(int64(n))
+}
+
+// place reads where the n bytes of a value are in the memory of the connection.
+func (r *answerReader) place(n int) ([]byte, error) {
+	var at [8]byte
+	b := at[:]
+	if err := r.full(b); err != nil {
+		return nil, err
+	}
+	offset := binary.LittleEndian.Uint64(b)
+	there, ok := r.memory.part(offset, n)
+	if !ok {
+		return nil, fmt.Errorf("%d bytes at %d of the connection's memory, which has not so many", n, offset)
+	}
+	return there, nil
 }

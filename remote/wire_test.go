@@ -76,7 +76,7 @@ func answer(t testing.TB, rows int, values ...*datum.Tensor) []byte {
 	b := appendAnswerHead(nil, len(values), rows)
 	for i := range rows {
 		var err error
-		if b, err = appendRow(b, values); i == 1 {
+		if b, err = appendRow(b, values, nil); i == 1 {
 			b = appendFailure(b, "no file")
 		}
 		require.NoError(t, err)
@@ -97,10 +97,10 @@ func TestAnswerComesBack(t *testing.T) {
 	x := tensor(t, datum.Spec{DType: datum.Uint8, Layout: "HW", Shape: []int{-1, 2}}, []int{2, 2}, 1, 2, 3, 4)
 	y := tensor(t, datum.Spec{DType: datum.Int16}, nil, 5, 0)
 	b := appendAnswerHead(nil, 2, 3)
-	b, err := appendRow(b, []*datum.Tensor{x, y})
+	b, err := appendRow(b, []*datum.Tensor{x, y}, nil)
 	require.NoError(t, err)
 	b = appendFailure(b, "no file")
-	b, err = appendRow(b, []*datum.Tensor{x, y})
+	b, err = appendRow(b, []*datum.Tensor{x, y}, nil)
 	require.NoError(t, err)
 	q := &rows.Request{Keys: make([]rows.Key, 3)}
 	want := []string{"0", "uint8HW[2 2]", "int16[]", "end [5 0]", "1 failed: no file", "2", "uint8HW[2 2]", "int16[]", "end [5 0]"}

@@ -13,7 +13,7 @@ import (
 // shared by pipelines and must not change while they run.
 type Workers struct {
 	// Addresses are those of the workers: http://host:port, https://host:port, host:port for
-	// the first of them, or unix:path for a socket on this machine. A name stands for all
+	// the first of them, or unix:path for a socket on this machine, which on Linux brings rows through shared memory. A name stands for all
 	// addresses that it is looked up to, and is looked up again while the run lasts, so
 	// workers may come and go. Plain HTTP is refused beyond this machine, since whoever can
 	// change bytes on the way can change the training; see TLS and PlainText.

@@ -243,28 +243,20 @@ def tf_kill(sharding, again):
     return run
 
 
-def serve(side):
+def serve(side, *flags):
     a = side.a
-    return side.start(a.plankton, "serve", "--workload", "train", "--data", a.pictures).line().split()[-1]
+    return side.start(a.plankton, "serve", "--workload", "train", "--data", a.pictures, *flags).line().split()[-1]
 
 
 def bench(a, *flags):
     return [a.plankton, "bench", "--json", "--workload", "train", "--data", a.pictures, "--batch", BATCH, "--seed", 1, *flags]
 
 
-def plankton(*flags, remote=False):
+def plankton(*flags, remote=False, cut=False):
     def run(side):
-        more = ["--remote", serve(side)] if remote else []
+        row = ["--remote-cut"] if cut else []
+        more = [*row, *(["--remote", serve(side, *row)] if remote else [])]
         return side.train(*bench(side.a, "--epochs", side.a.epochs, *flags, *more))
-    return run
-
-
-def cut(remote):
-    """train with a cut behind the resize."""
-    def run(side):
-        command = [side.a.cut, "-data", side.a.pictures]
-        more = ["-worker", side.start(*command, "-serve").line()] if remote else []
-        return side.train(*command, "-epochs", side.a.epochs, *more)
     return run
 
 
@@ -299,8 +291,8 @@ RUNS = {  # with what they are compared: one process that does all
     "plankton, alone, no entropy index": (plankton("--entropy-index", "off"), "plankton, alone"),
     OURS: (plankton("--remote-only", remote=True), "plankton, alone"),
     "plankton, beside the worker": (plankton(remote=True), "plankton, alone"),
-    "plankton with a cut, alone": (cut(False), "plankton with a cut, alone"),
-    "plankton with a cut, `Only`": (cut(True), "plankton with a cut, alone"),
+    "plankton with a cut, alone": (plankton(cut=True), "plankton with a cut, alone"),
+    "plankton with a cut, `--remote-only`": (plankton("--remote-only", remote=True, cut=True), "plankton with a cut, alone"),
     "tf.data, alone": (tf_alone, "tf.data, alone"),
     "tf.data service": (tf_service("auto"), "tf.data, alone"),
     "tf.data service, `compression=None`": (tf_service("none"), "tf.data, alone"),
@@ -343,7 +335,7 @@ def tables(records):
 
 def main():
     import run
-    from programs import HERE, PROGRAMS, SetupError, call, make_set
+    from programs import PROGRAMS, SetupError, make_set
 
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "plankton-peers"
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -365,8 +357,7 @@ def main():
     try:
         for name in ("tfdata", "plankton"):
             PROGRAMS[name].setup(a.cache)
-        a.python, a.plankton, a.cut = PROGRAMS["tfdata"].python, PROGRAMS["plankton"].exe, a.cache / "cut"
-        call("go", "build", "-o", a.cut, "./benchmarks/peers/cut")
+        a.python, a.plankton = PROGRAMS["tfdata"].python, PROGRAMS["plankton"].exe
         a.pictures = make_set(sys.executable, a.cache / "sets", "copies", a.data / "imagenet-sample")
     except SetupError as e:
         sys.exit(f"tfservice.py: {e}")

@@ -261,7 +261,7 @@ func (c *runFlags) config(std *stdio) (workload.Config, func()) {
 	open.LookAhead = c.LookAhead
 	open.Keep = cache.Options{Dir: c.Cache, Bytes: c.CacheBytes}
 	return workload.Config{
-		Name: c.Workload, Data: c.Data, Size: c.Size, Rank: c.Rank, World: c.World, Shuffle: c.shuffles(), Open: open, Damaged: c.Damaged,
+		Name: c.Workload, Data: c.Data, Size: c.Size, Rank: c.Rank, World: c.World, Shuffle: c.shuffles(), Open: open, Damaged: c.Damaged, Cut: c.RemoteCut,
 	}, closeLine
 }
 

@@ -12,13 +12,15 @@ import (
 
 // remoteFlags say which workers elsewhere make rows, and what both sides show each other.
 type remoteFlags struct {
-	Remote     []string `placeholder:"URL,…" help:"Addresses of plankton serve, which make rows as well: http://host:port, https://host:port, or unix:path. A name stands for all its addresses."`
-	RemoteOnly bool     `help:"Make rows here only while no worker of --remote does."`
-	TokenFile  string   `placeholder:"FILE" help:"The token that workers ask for."`
-	TLSCA      string   `name:"tls-ca" placeholder:"FILE" help:"The authority of the other side's certificate (PEM); for serve, it makes certificates of clients a must."`
-	TLSCert    string   `name:"tls-cert" placeholder:"FILE" help:"This side's certificate (PEM)."`
-	TLSKey     string   `name:"tls-key" placeholder:"FILE" help:"The key of --tls-cert (PEM)."`
-	PlainText  bool     `help:"Allow plain HTTP to other machines: the network is trusted."`
+	Remote       []string `placeholder:"URL,…" help:"Addresses of plankton serve, which make rows as well: http://host:port, https://host:port, or unix:path. A name stands for all its addresses."`
+	RemoteOnly   bool     `help:"Make rows here only while no worker of --remote does."`
+	RemoteCached bool     `help:"Send each row to the worker of --remote that owns its shard or file, because workers keep what they have read."`
+	RemoteCut    bool     `help:"Workers of --remote stop behind the resize, so that bytes cross and not float32; the pictures are rounded there, with workers and without. Not for decode and mnist."`
+	TokenFile    string   `placeholder:"FILE" help:"The token that workers ask for."`
+	TLSCA        string   `name:"tls-ca" placeholder:"FILE" help:"The authority of the other side's certificate (PEM); for serve, it makes certificates of clients a must."`
+	TLSCert      string   `name:"tls-cert" placeholder:"FILE" help:"This side's certificate (PEM)."`
+	TLSKey       string   `name:"tls-key" placeholder:"FILE" help:"The key of --tls-cert (PEM)."`
+	PlainText    bool     `help:"Allow plain HTTP to other machines: the network is trusted."`
 }
 
 // token returns what is in --token-file.
@@ -37,7 +39,7 @@ func (f *remoteFlags) workers() (rows.Makers, error) {
 	if (f.TLSCert == "") != (f.TLSKey == "") {
 		return nil, usagef("--tls-cert %q --tls-key %q: give both or neither", f.TLSCert, f.TLSKey)
 	}
-	w := &remote.Workers{Addresses: f.Remote, Only: f.RemoteOnly, PlainText: f.PlainText}
+	w := &remote.Workers{Addresses: f.Remote, Only: f.RemoteOnly, Cached: f.RemoteCached, PlainText: f.PlainText}
 	var err error
 	if w.Token, err = f.token(); err != nil {
 		return nil, err

@@ -25,6 +25,7 @@ type Config struct {
 	Rank, World int
 	Shuffle     bool
 	Batchwise   bool // normalise whole batches, on Options.Device if there is one; not for strong and decode
+	Cut         bool // ops.RemoteCut in front of what follows on the resized picture; not for decode and mnist
 	Open        dataset.Options
 	Damaged     ops.DamagedPolicy
 	Options     pipeline.Options
@@ -55,6 +56,7 @@ func New(ctx context.Context, c Config) (*pipeline.Pipeline, *Data, error) {
 		case "train", "strong":
 			img = ops.DecodeRandomCrop(g, img, ops.RandomCropOptions{DecodeOptions: decode})
 			img = ops.Resize(g, img, ops.ResizeOptions{Height: float64(c.Size), Width: float64(c.Size)})
+			img = c.cut(g, img)
 			imagenet.Mirror = ops.CoinFlip(g, 0.5)
 			if c.Name == "train" {
 				img = c.normalize(g, img, imagenet)
@@ -70,7 +72,11 @@ func New(ctx context.Context, c Config) (*pipeline.Pipeline, *Data, error) {
 			img = ops.DecodeImage(g, img, decode)
 			img = ops.Resize(g, img, ops.ResizeOptions{Shorter: float64(c.Size * 256 / 224)})
 			imagenet.Height, imagenet.Width = c.Size, c.Size
-			img = c.normalize(g, img, imagenet)
+			if c.Cut {
+				img = ops.Crop(g, img, imagenet.CropOptions)
+				imagenet.CropOptions = ops.CropOptions{}
+			}
+			img = c.normalize(g, c.cut(g, img), imagenet)
 		case "decode":
 			img = ops.DecodeImage(g, img, decode)
 		case "mnist":
@@ -79,9 +85,12 @@ func New(ctx context.Context, c Config) (*pipeline.Pipeline, *Data, error) {
 		case "cifar":
 			img = ops.DecodeImage(g, img, decode)
 			imagenet.Height, imagenet.Width = 32, 32
-			img = c.normalize(g, img, imagenet)
+			img = c.normalize(g, c.cut(g, img), imagenet)
 		default:
 			g.Fail("workload", fmt.Errorf("there is no workload %q; train, strong, eval, decode, mnist and cifar exist", c.Name))
+		}
+		if c.Cut && (c.Name == "decode" || c.Name == "mnist") {
+			g.Fail("workload", fmt.Errorf("%s has nothing behind a resize that a cut could leave to the training program", c.Name))
 		}
 		g.Output("image", img)
 		g.Output("label", label)
@@ -134,6 +143,14 @@ func (c *Config) normalize(g *pipeline.Graph, img pipeline.Value, o ops.CropMirr
 		o.CropOptions = ops.CropOptions{}
 	}
 	return ops.DeviceCropMirrorNormalize(g, ops.ToDevice(g, img), o)
+}
+
+// cut has workers elsewhere stop here, if they are to.
+func (c *Config) cut(g *pipeline.Graph, img pipeline.Value) pipeline.Value {
+	if !c.Cut {
+		return img
+	}
+	return ops.RemoteCut(g, img)
 }
 
 // Normalisation returns the means and deviations, by channel or one for all, that
