@@ -40,16 +40,19 @@ type house struct {
 	cost   atomic.Int64 // nanoseconds of a row in this process, 0 while not known
 	checks atomic.Int32 // rows of compared
 
-	mu       sync.Mutex
-	changed  sync.Cond // whether lanes may go on has changed
-	lanes    []*lane
-	at       int // lanes that may take rows
-	parked   bool
-	trusts   map[string]*trust  // by instance
-	probed   int64              // rows that their probations take
-	compared map[rowPlace]check // rows that this process makes as well
-	remotes  map[string]*stats.Remote
-	paces    map[string]*pace
+	mu        sync.Mutex
+	run       context.Context
+	changed   sync.Cond // whether lanes may go on has changed
+	lanes     []*lane   // that have a seat
+	at        int       // lanes that may take rows, with a seat or without
+	left      int64     // when the last of them went, or the run began
+	held      bool      // workers of this process take no new rows
+	parked    bool
+	trusts    map[string]*trust  // by instance
+	probed    int64              // rows that their probations take
+	compared  map[rowPlace]check // rows that this process makes as well
+	addresses map[string]*address
+	quickest  time.Duration // of their times between rows, 0 while not known
 
 	group sync.WaitGroup
 }
@@ -66,7 +69,7 @@ func (r *sampleRegion) newHouse() error {
 	m := r.p.Options().Remote
 	h := &house{
 		r: r, makers: m, plan: m.Plan(), first: true,
-		trusts: map[string]*trust{}, compared: map[rowPlace]check{}, remotes: map[string]*stats.Remote{}, paces: map[string]*pace{},
+		trusts: map[string]*trust{}, compared: map[rowPlace]check{}, addresses: map[string]*address{},
 	}
 	h.changed.L = &h.mu
 	if h.plan.Cached && r.p.Options().MemoryBudget == 0 { // under a budget rows are begun in order
@@ -101,6 +104,10 @@ func (h *house) start(ctx context.Context) error {
 		return err
 	}
 	h.first = false
+	h.mu.Lock()
+	h.run, h.left = ctx, now()
+	h.hold(true)
+	h.mu.Unlock()
 	h.group.Go(serve)
 	h.group.Go(func() { h.watch(ctx) })
 	return nil
@@ -124,7 +131,7 @@ func (h *house) Definition() rows.Definition { return definition(h.r.p) }
 // Note implements rows.House.
 func (h *house) Note(name string, n rows.Note, err error) {
 	h.mu.Lock()
-	s := h.remote(name)
+	s := &h.address(name).counts
 	events := &h.r.p.Options().Events
 	told := events.WorkerUp
 	switch n {
@@ -144,24 +151,12 @@ func (h *house) Note(name string, n rows.Note, err error) {
 	}
 }
 
-// remote returns the counts of a maker; mu is held.
-func (h *house) remote(name string) *stats.Remote {
-	s := h.remotes[name]
-	if s == nil {
-		s = &stats.Remote{Name: name}
-		h.remotes[name] = s
-	}
-	return s
-}
-
 func (h *house) stats() []stats.Remote {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	all := []stats.Remote{}
-	for _, s := range h.remotes {
-		one := *s
-		one.Up = slices.ContainsFunc(h.lanes, func(l *lane) bool { return l.name == one.Name })
-		all = append(all, one)
+	for _, a := range h.addresses {
+		all = append(all, a.shown())
 	}
 	slices.SortFunc(all, func(a, b stats.Remote) int { return strings.Compare(a.Name, b.Name) })
 	return all
@@ -173,7 +168,17 @@ func (h *house) count(n int) {
 	h.at += n
 	if (before == 0) != (h.at == 0) {
 		h.r.rows.Share(h.at > 0)
-		h.r.rows.Hold(h.at > 0 && h.plan.Only)
+	}
+	if h.at > 0 {
+		h.hold(true)
+	}
+}
+
+// hold has the workers of this process leave new rows to lanes, or not, if the plan says so; mu is held.
+func (h *house) hold(hold bool) {
+	if hold = hold && h.plan.Only; hold != h.held {
+		h.held = hold
+		h.r.rows.Hold(hold)
 	}
 }
 
@@ -213,18 +218,7 @@ func (h *house) rowCost() time.Duration {
 	if c := h.cost.Load(); c > 0 {
 		return time.Duration(c)
 	}
-	return h.fastest()
-}
-
-// fastest returns the time between rows of the fastest address, 0 if it is not known; mu is
-// held.
-func (h *house) fastest() (row time.Duration) {
-	for _, l := range h.lanes {
-		if p := h.paces[l.name]; p != nil && p.row > 0 && (row == 0 || p.row < row) {
-			row = p.row
-		}
-	}
-	return row
+	return h.quickest
 }
 
 const (
@@ -248,6 +242,10 @@ func (h *house) watch(ctx context.Context) {
 		}
 		h.mu.Lock()
 		t, asked := now(), false
+		h.findQuickest()
+		if h.at == 0 && time.Duration(t-h.left) > h.plan.Patience {
+			h.hold(false)
+		}
 		for _, l := range h.lanes {
 			asked = asked || len(l.rows) > 0
 			if l.late(t) {
@@ -272,7 +270,7 @@ func (h *house) idle(worker int) bool {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.parked || worker >= 0 == (h.plan.Only && h.at > 0) {
+	if h.parked || worker >= 0 == h.held {
 		return false
 	}
 	if worker < 0 && h.r.p.Options().MemoryBudget > 0 { // the lane could not take the row (arbiter.giveBack)
@@ -280,7 +278,7 @@ func (h *house) idle(worker int) bool {
 	}
 	due := max(stealAfter, 2*h.rowCost())
 	if worker < 0 {
-		due = max(span, 4*h.fastest(), 2*h.rowCost()) // a row takes as long as it costs, however many come at once
+		due = max(span, 4*h.quickest, 2*h.rowCost()) // a row takes as long as it costs, however many come at once
 	}
 	t := now()
 	var from *lane
@@ -298,7 +296,7 @@ func (h *house) idle(worker int) bool {
 	if from == nil {
 		return false
 	}
-	h.remote(from.name).Stolen++
+	from.of.counts.Stolen++
 	from.giveBack(best, worker >= 0)
 	return true
 }
@@ -308,20 +306,11 @@ func (x *laneRow) older(y *laneRow) bool {
 	return x.t.Age() < y.t.Age() || x.t.Age() == y.t.Age() && x.t.Row > y.t.Row
 }
 
-// Lane implements rows.House. Where there are more lanes than seats, they take turns.
+// Lane implements rows.House. Where there are more lanes than seats, they take turns; who waits for one
+// counts among those that may take rows all the same.
 func (h *house) Lane(ctx context.Context, name, instance string, m rows.Maker) error {
-	number := 0
-	if h.router != nil {
-		h.mu.Lock()
-		number = h.router.present(name, 1)
-		h.mu.Unlock()
-		defer func() {
-			h.mu.Lock()
-			h.router.present(name, -1)
-			h.mu.Unlock()
-		}()
-	}
-	l := &lane{h: h, name: name, number: number, instance: instance, at: -1}
+	l := h.enter(name, instance)
+	defer l.leave()
 	for {
 		if err := h.sit(ctx, l, m); err != nil {
 			return err
@@ -363,12 +352,14 @@ func (l *lane) end() {
 	h.mu.Lock()
 	h.refund(l)
 	l.giveUp()
-	l.stop()
+	if l.cancel != nil { // an operator has ended the goroutine
+		h.paced(l.of, l.came)
+	}
 	h.lanes = slices.DeleteFunc(h.lanes, func(other *lane) bool { return other == l })
 	h.changed.Broadcast()
 	h.mu.Unlock()
-	l.drop() // a row that was arriving when the goroutine was ended
-	l.scratch = nil
+	l.cut() // a row that was arriving when the goroutine was ended
+	l.scratch, l.rows, l.cancel = nil, l.rows[:0], nil
 	h.seats <- l.w
 }
 
@@ -418,8 +409,8 @@ func (l *lane) rowsFor(n int) int {
 		n = min(n, int(span/cost))
 	}
 	o := h.r.p.Options()
-	n = min(n, (o.PrefetchDepth+1)*o.BatchSize/(2*max(1, h.at)))
-	switch fastest, own := h.fastest(), h.pace(l.name).row; {
+	n = min(n, (o.PrefetchDepth+1)*o.BatchSize/(2*max(1, min(h.at, h.plan.Lanes))))
+	switch fastest, own := h.quickest, l.of.pace.row; {
 	case own == 0:
 		n = min(n, probeRows)
 	case own > 2*fastest: // measured paces differ by as much without a reason

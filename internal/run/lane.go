@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"hash/maphash"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -16,11 +15,9 @@ import (
 // lane is one request at a time to a maker elsewhere. It is the rows.Answer of the request
 // and the rows.Row of the row that is arriving.
 type lane struct {
-	h    *house
-	w    *worker // for what stands behind the cut, while the lane has a seat; nobody else's
-	name string
-
-	number int // of the name, where rows are routed
+	h  *house
+	w  *worker // for what stands behind the cut, while the lane has a seat; nobody else's
+	of *address
 
 	// house.mu guards these.
 	instance string    // the process that answered last
@@ -90,12 +87,12 @@ func (l *lane) ask(ctx context.Context, m rows.Maker) error {
 		return nil
 	}
 	err := m.Make(rctx, &l.q, l)
-	l.drop()
+	l.cut()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.remote(l.name).Asked += time.Duration(now() - l.began)
+	l.of.counts.Asked += time.Duration(now() - l.began)
 	whole := l.came == len(l.rows)
-	h.pace(l.name).add(l.came, now())
+	h.paced(l.of, l.came)
 	h.refund(l)
 	gaveUp := l.gaveUp
 	l.giveUp()
@@ -114,37 +111,6 @@ func (l *lane) ask(ctx context.Context, m rows.Maker) error {
 }
 
 var errShort = errors.New("the answer has fewer rows than were asked for")
-
-// pace is how fast rows come from an address, over all lanes: what a single request takes says
-// more of how many rows it asks for.
-type pace struct {
-	row   time.Duration // between rows; 0 while not known
-	came  int           // rows since then
-	since int64         // later by the time in which no request was in flight
-	ended int64         // when the last request ended
-}
-
-// paceOver is the time over which a pace is taken.
-const paceOver = 200 * time.Millisecond
-
-// pace returns that of an address; mu is held.
-func (h *house) pace(name string) *pace {
-	p := h.paces[name]
-	if p == nil {
-		p = &pace{since: now()}
-		h.paces[name] = p
-	}
-	return p
-}
-
-// add notes that rows have come.
-func (p *pace) add(rows int, t int64) {
-	p.came, p.ended = p.came+rows, t
-	if d := time.Duration(t - p.since); d >= paceOver && p.came > 0 {
-		p.row = d / time.Duration(p.came)
-		p.came, p.since = 0, t
-	}
-}
 
 // flight returns the flight of what was taken, and takes the rows that no sample is for off it. It returns
 // nil if none are left: the call of the rows may be another iteration's then.
@@ -189,10 +155,6 @@ func (l *lane) hold(cancel context.CancelFunc) bool {
 	defer h.mu.Unlock()
 	l.rows, l.next = l.next, l.rows[:0]
 	l.began = now()
-	if !slices.ContainsFunc(h.lanes, func(other *lane) bool { return other != l && other.name == l.name && len(other.rows) > 0 }) {
-		p := h.pace(l.name) // nobody asked meanwhile, so that time says nothing
-		p.since += l.began - max(p.ended, p.since)
-	}
 	l.progress, l.came, l.overdue, l.gaveUp, l.at = l.began, 0, false, false, -1
 	l.cancel = cancel
 	if h.parked {
@@ -200,7 +162,8 @@ func (l *lane) hold(cancel context.CancelFunc) bool {
 		l.rows = l.rows[:0]
 		return false
 	}
-	h.remote(l.name).Requests++
+	l.of.counts.Requests++
+	l.of.asked(l.began)
 	return true
 }
 
@@ -224,6 +187,7 @@ func (l *lane) giveUp() {
 	for i := range l.rows {
 		if l.rows[i].state == taken {
 			l.giveBack(i, false)
+			l.lost()
 		}
 	}
 	l.gaveUp = true
@@ -232,12 +196,25 @@ func (l *lane) giveUp() {
 	}
 }
 
+// lost counts a row that was asked for and does not come, unless the run wants no more of it; mu is
+// held.
+func (l *lane) lost() {
+	if !l.h.parked && l.h.run.Err() == nil {
+		l.of.counts.Lost++
+	}
+}
+
 // stop has the lane take no more rows; mu is held.
 func (l *lane) stop() {
-	if l.counted {
-		l.counted = false
-		l.h.count(-1)
+	if !l.counted {
+		return
 	}
+	l.h.left = now()
+	if l.overdue { // it has not worked since then
+		l.h.left = l.progress
+	}
+	l.counted = false
+	l.h.count(-1)
 }
 
 // late reports whether the lane's request is overdue; mu is held.
@@ -269,7 +246,7 @@ func (l *lane) Received(n int64) {
 	if n > 0 {
 		l.progress = now()
 	}
-	l.h.remote(l.name).Bytes += n
+	l.of.counts.Bytes += n
 	l.h.mu.Unlock()
 }
 
@@ -277,7 +254,7 @@ func (l *lane) Received(n int64) {
 func (l *lane) comes(i int) {
 	l.progress, l.came = now(), i+1
 	if i == 0 {
-		l.h.remote(l.name).Wait += time.Duration(l.progress - l.began)
+		l.of.counts.Wait += time.Duration(l.progress - l.began)
 	}
 }
 
@@ -288,7 +265,7 @@ func (l *lane) Failed(i int, why string) {
 	defer h.mu.Unlock()
 	l.comes(i)
 	if l.rows[i].state == taken {
-		h.remote(l.name).Failed++
+		l.of.counts.Failed++
 		l.giveBack(i, true)
 	}
 	h.couldNot(l.instance, why)
@@ -344,10 +321,20 @@ func (l *lane) over(s rowState) {
 	l.h.mu.Lock()
 	x.state = s
 	if s == done {
-		l.h.remote(l.name).Rows++
+		l.of.counts.Rows++
 	}
 	l.h.mu.Unlock()
 	l.h.r.rows.Done(x.t)
+}
+
+// cut has a row made again that was arriving when its request ended.
+func (l *lane) cut() {
+	if l.at >= 0 {
+		l.h.mu.Lock()
+		l.lost()
+		l.h.mu.Unlock()
+		l.drop()
+	}
 }
 
 // drop has a row that was arriving made again.
@@ -422,7 +409,7 @@ func (l *lane) End() {
 		l.w.rec.show()
 		state = done
 		h.mu.Lock()
-		h.remote(l.name).Receive += received
+		l.of.counts.Receive += received
 		h.mu.Unlock()
 	}
 	l.over(state)

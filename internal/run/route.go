@@ -4,6 +4,7 @@ import (
 	"context"
 	"hash/fnv"
 	"slices"
+	"sync/atomic"
 
 	"github.com/planktonml/plankton/executor"
 	"github.com/planktonml/plankton/pipeline/datum"
@@ -18,48 +19,39 @@ import (
 // rows of its own first, and where there are none relieves the one that has most: of one row, or where
 // nearly all rows are of one shard, of up to half of them.
 type router struct {
-	shards []int64 // the index behind each, nil where samples are blocks
-
-	// house.mu guards these.
-	makers  []owner // that have lanes
-	numbers map[string]int
+	shards []int64                 // the index behind each, nil where samples are blocks
+	owners atomic.Pointer[[]owner] // the addresses that have lanes; never changed in place
 }
 
 type owner struct {
-	number int // from 1, for good
-	lanes  int
-	hash   uint64 // of the name
+	number int // of the address
+	hash   uint64
 }
 
 func newRouter(source datum.Source) *router {
-	r := &router{numbers: map[string]int{}}
+	r := &router{}
 	if s, ok := source.(datum.Sharded); ok {
 		r.shards = s.ShardEnds()
 	}
+	r.owners.Store(new([]owner))
 	return r
 }
 
-// present notes that a maker has a lane more or less, and returns its number; mu of the house is
-// held.
-func (r *router) present(name string, lanes int) int {
-	number := r.numbers[name]
-	if number == 0 {
-		number = len(r.numbers) + 1
-		r.numbers[name] = number
-	}
-	i := slices.IndexFunc(r.makers, func(o owner) bool { return o.number == number })
-	if i < 0 {
-		sum := fnv.New64a()
-		sum.Write([]byte(name))
-		i, r.makers = len(r.makers), append(r.makers, owner{number: number, hash: scramble(sum.Sum64())})
-	}
-	if r.makers[i].lanes += lanes; r.makers[i].lanes == 0 {
-		r.makers = slices.Delete(r.makers, i, i+1)
-	}
-	return number
+// add has an address own blocks; the house's mu is held.
+func (r *router) add(number int, name string) {
+	sum := fnv.New64a()
+	sum.Write([]byte(name))
+	owners := append(slices.Clone(*r.owners.Load()), owner{number, scramble(sum.Sum64())})
+	r.owners.Store(&owners)
 }
 
-// owner returns the number of the maker that owns the block of a sample; mu of the house is held.
+// remove has an address own none any more; the house's mu is held.
+func (r *router) remove(number int) {
+	owners := slices.DeleteFunc(slices.Clone(*r.owners.Load()), func(o owner) bool { return o.number == number })
+	r.owners.Store(&owners)
+}
+
+// owner returns the number of the address that owns the block of a sample, 0 for none.
 func (r *router) owner(sample int64) (number int) {
 	block := uint64(sample)
 	if r.shards != nil {
@@ -71,9 +63,9 @@ func (r *router) owner(sample int64) (number int) {
 	}
 	block = scramble(block)
 	var most uint64
-	for i := range r.makers {
-		if h := scramble(r.makers[i].hash ^ block); number == 0 || h > most {
-			number, most = r.makers[i].number, h
+	for _, o := range *r.owners.Load() {
+		if h := scramble(o.hash ^ block); number == 0 || h > most {
+			number, most = o.number, h
 		}
 	}
 	return number
@@ -92,7 +84,7 @@ func scramble(x uint64) uint64 {
 func (l *lane) takeRouted(ctx context.Context, n int) error {
 	h := l.h
 	for {
-		t, fresh, err := h.r.rows.TakeFor(ctx, l.number)
+		t, fresh, err := h.r.rows.TakeFor(ctx, l.of.number)
 		if err != nil {
 			return err
 		}
@@ -103,7 +95,7 @@ func (l *lane) takeRouted(ctx context.Context, n int) error {
 		l.keep(t)
 	}
 	for len(l.picked) < n {
-		t, ok := h.r.rows.TryFor(l.number)
+		t, ok := h.r.rows.TryFor(l.of.number)
 		if !ok {
 			break
 		}
@@ -123,10 +115,8 @@ func (l *lane) keep(t executor.Taken) {
 		return
 	}
 	l.suits = l.suits[:0]
-	h.mu.Lock()
 	for row := t.Row; row < t.End; row++ {
 		l.suits = append(l.suits, h.router.owner(f.samples[0][row]))
 	}
-	h.mu.Unlock()
 	h.r.rows.Keep(t, l.suits)
 }

@@ -32,8 +32,9 @@ type trust struct {
 
 // check is a row that came from elsewhere and that this process makes, too.
 type check struct {
-	sum            uint64
-	instance, name string
+	sum      uint64
+	instance string
+	of       *address
 }
 
 // trust returns what is known of a process; mu is held.
@@ -127,7 +128,7 @@ func (l *lane) compareRow() {
 	l.addValue()
 	x := &l.rows[l.at]
 	h.mu.Lock()
-	h.compared[rowPlace{x.f, x.t.Row}] = check{l.sum.Sum64(), l.instance, l.name}
+	h.compared[rowPlace{x.f, x.t.Row}] = check{l.sum.Sum64(), l.instance, l.of}
 	h.checks.Add(1)
 	l.giveBack(l.at, true)
 	l.at = -1
@@ -178,7 +179,7 @@ func (h *house) compare(w *worker, f *Flight, row int) {
 	defer h.mu.Unlock()
 	t := h.trust(c.instance)
 	if sum.Sum64() == c.sum {
-		h.remote(c.name).Audited++
+		c.of.counts.Audited++
 		t.equal++
 		t.proven = t.proven || t.equal >= t.need
 	} else if t.err == nil {

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,6 +20,7 @@ import (
 	"github.com/planktonml/plankton/pipeline"
 	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/pipeline/rows"
+	"github.com/planktonml/plankton/pipeline/stats"
 )
 
 // fleet is workers that are not there: they take the time that rows would take, on the clock of
@@ -39,7 +42,9 @@ type fleet struct {
 	hello   string        // the process that answers first in each lane; none is the worker's own
 
 	plan rows.Plan
+	look func(stats.Run) // at the statistics after each batch and at the end; may be nil
 
+	made  atomic.Int64 // rows that the training programs made themselves
 	mu    sync.Mutex
 	nodes []*node
 }
@@ -54,7 +59,10 @@ type node struct {
 	hits, misses int
 	requests     int
 	most         int           // rows of a request
+	asked, ended int           // rows, and those of requests that were ended before they were made
 	busy, at     int           // requests that were turned away, and those at work
+	breaks       int           // a request breaks when so many rows of all have been made, and again; 0 never
+	made         int           // rows
 	slow         time.Duration // is added to each row
 }
 
@@ -113,6 +121,7 @@ func (n *node) Make(ctx context.Context, q *rows.Request, a rows.Answer) error {
 	n.mu.Lock()
 	n.requests++
 	n.most = max(n.most, len(q.Keys))
+	n.asked += len(q.Keys)
 	n.at++
 	busy := n.at > n.f.queue
 	if busy {
@@ -130,6 +139,14 @@ func (n *node) Make(ctx context.Context, q *rows.Request, a rows.Answer) error {
 	if err := a.From(n.name); err != nil {
 		return err
 	}
+	open := len(q.Keys)
+	defer func() {
+		if ctx.Err() != nil {
+			n.mu.Lock()
+			n.ended += open
+			n.mu.Unlock()
+		}
+	}()
 	for i, k := range q.Keys {
 		n.cores <- struct{}{}
 		time.Sleep(n.work(k.IDs[0]))
@@ -145,10 +162,22 @@ func (n *node) Make(ctx context.Context, q *rows.Request, a rows.Answer) error {
 		if err != nil {
 			return err
 		}
+		if n.broken() {
+			return io.ErrUnexpectedEOF
+		}
 		binary.LittleEndian.PutUint64(to, uint64(k.IDs[0]*k.IDs[0]))
 		row.End()
+		open--
 	}
 	return nil
+}
+
+// broken counts a row, and reports whether the request breaks with it.
+func (n *node) broken() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.made++
+	return n.breaks > 0 && n.made%n.breaks == 0
 }
 
 // numbers is so many samples, from 0.
@@ -197,6 +226,7 @@ func (f *fleet) run(ctx context.Context, seed uint64, batch, epochs int) (rate f
 				return datum.KernelFunc(func(_ *datum.Sample, in, out []*datum.Tensor) error {
 					b, err := out[0].Resize()
 					time.Sleep(f.miss)
+					f.made.Add(1)
 					if err == nil {
 						v := in[0].Int64s()[0]
 						datum.View[int64](b)[0] = v * v
@@ -213,7 +243,11 @@ func (f *fleet) run(ctx context.Context, seed uint64, batch, epochs int) (rate f
 	if err != nil {
 		return 0, err
 	}
-	defer func() { err = errors.Join(err, l.Close()) }()
+	defer func() {
+		if err = errors.Join(err, l.Close()); f.look != nil {
+			f.look(p.Stats())
+		}
+	}()
 	n, counted, began := 0, 0, time.Now()
 	for b, err := range l.Epochs(ctx, epochs) {
 		if err != nil {
@@ -223,6 +257,9 @@ func (f *fleet) run(ctx context.Context, seed uint64, batch, epochs int) (rate f
 			if b.Mask()[i] && b.Int64s("squares")[i] != id*id {
 				return 0, fmt.Errorf("the square of %d is %d", id, b.Int64s("squares")[i])
 			}
+		}
+		if f.look != nil {
+			f.look(p.Stats())
 		}
 		if n += b.NumValid(); b.Epoch() == int64(epochs)-1 && counted == 0 {
 			counted, began = n, time.Now()
