@@ -10,10 +10,14 @@ import (
 type address struct {
 	counts   stats.Remote // but for Up
 	pace     pace
-	number   int   // from 1, for good
-	lanes    int   // with a seat or without
-	left     int64 // when the last one ended
-	requests int   // in flight
+	number   int           // from 1, for good; RowPool knows it as a taker, where rows are routed
+	lanes    int           // with a seat or without
+	left     int64         // when the last one ended
+	requests int           // in flight
+	progress int64         // when the first of them was sent, or its last row came
+	hand     int           // rows that it was asked for and that have not come
+	first    time.Duration // from sending a request to its first row, where few others are in flight
+	enough   int           // rows that are kept for it, for others to relieve it
 }
 
 // lingers is how long an address is said to be up when its last lane has ended: a lane may begin anew at
@@ -45,6 +49,7 @@ func (h *house) enter(name, instance string) *lane {
 	l := &lane{h: h, of: h.address(name), instance: instance, at: -1}
 	if l.of.lanes++; l.of.lanes == 1 && h.router != nil {
 		h.router.add(l.of.number, name)
+		h.r.rows.Join(l.of.number)
 	}
 	return l
 }
@@ -57,7 +62,16 @@ func (l *lane) leave() {
 	l.of.left = now()
 	if l.of.lanes--; l.of.lanes == 0 && h.router != nil {
 		h.router.remove(l.of.number)
+		h.r.rows.Leave(l.of.number)
 	}
+}
+
+// free reports whether an address is through with the rows that it was asked for before the first row of another request
+// could come.
+func (a *address) free(h *house) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return time.Duration(a.hand)*a.pace.row <= a.first
 }
 
 // pace is how fast rows come from an address, over all lanes: what a single request takes says
@@ -73,18 +87,22 @@ type pace struct {
 const paceOver = 200 * time.Millisecond
 
 // asked notes that a request begins; mu is held.
-func (a *address) asked(t int64) {
+func (a *address) asked(rows int, t int64) {
+	a.hand += rows
 	if a.requests == 0 {
+		a.progress = t
 		a.pace.since += t - max(a.pace.ended, a.pace.since) // nobody asked meanwhile, so that time says nothing
 	}
 	a.requests++
 }
 
-// paced notes that a request has ended, for which rows have come; mu is held.
-func (h *house) paced(a *address, came int) {
+// paced notes that a request of a lane has ended; mu is held.
+func (h *house) paced(l *lane) {
+	a := l.of
 	a.requests--
+	a.hand -= len(l.rows) - l.came
 	p, t := &a.pace, now()
-	p.came, p.ended = p.came+came, t
+	p.came, p.ended = p.came+l.came, t
 	if d := time.Duration(t - p.since); d >= paceOver && p.came > 0 {
 		p.row = d / time.Duration(p.came)
 		p.came, p.since = 0, t

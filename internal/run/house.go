@@ -31,22 +31,19 @@ type house struct {
 	r      *sampleRegion
 	makers rows.Makers
 	plan   rows.Plan
-	seats  chan *worker // of lanes, free
+	seats  chan *worker // of requests, free
 	first  bool         // no run has begun
-
-	standing atomic.Int32 // lanes without a seat
-	router   *router      // nil where no maker has a cache
+	router *router      // nil where no maker has a cache
 
 	cost   atomic.Int64 // nanoseconds of a row in this process, 0 while not known
 	checks atomic.Int32 // rows of compared
 
 	mu        sync.Mutex
 	run       context.Context
-	changed   sync.Cond // whether lanes may go on has changed
-	lanes     []*lane   // that have a seat
-	at        int       // lanes that may take rows, with a seat or without
-	left      int64     // when the last of them went, or the run began
-	held      bool      // workers of this process take no new rows
+	lanes     []*lane // that have rows in hand, in no order
+	at        int     // lanes that may take rows, with a seat or without
+	left      int64   // when the last of them went, or the run began
+	held      bool    // workers of this process take no new rows
 	parked    bool
 	trusts    map[string]*trust  // by instance
 	probed    int64              // rows that their probations take
@@ -71,7 +68,6 @@ func (r *sampleRegion) newHouse() error {
 		r: r, makers: m, plan: m.Plan(), first: true,
 		trusts: map[string]*trust{}, compared: map[rowPlace]check{}, addresses: map[string]*address{},
 	}
-	h.changed.L = &h.mu
 	if h.plan.Cached && r.p.Options().MemoryBudget == 0 { // under a budget rows are begun in order
 		h.router = newRouter(r.p.Readers()[0].Source)
 	}
@@ -200,16 +196,19 @@ func (h *house) made(f *Flight, row int, took int64, err error) {
 		h.spoiled(f, row)
 		return
 	}
-	c := h.cost.Load()
+	h.cost.Store(max(1, int64(least(time.Duration(h.cost.Load()), time.Duration(took)))))
+}
+
+// least returns what something takes when it waits for nothing, given what was known of it, 0 for nothing, and what it has
+// taken now: what takes longer has waited for a processor, for a disk, or for others.
+func least(known, took time.Duration) time.Duration {
 	switch {
-	case c == 0:
-		c = took
-	case took < c: // what took longer has waited for a processor, or for a disk
-		c += (took - c) / 4
-	default:
-		c += (took - c) / 32
+	case known == 0:
+		return took
+	case took < known:
+		return known + (took-known)/4
 	}
-	h.cost.Store(max(1, c))
+	return known + (took-known)/32
 }
 
 // rowCost returns what a row costs in this process, or if that is not known the time between
@@ -243,6 +242,7 @@ func (h *house) watch(ctx context.Context) {
 		h.mu.Lock()
 		t, asked := now(), false
 		h.findQuickest()
+		h.ease(t)
 		if h.at == 0 && time.Duration(t-h.left) > h.plan.Patience {
 			h.hold(false)
 		}
@@ -278,7 +278,7 @@ func (h *house) idle(worker int) bool {
 	}
 	due := max(stealAfter, 2*h.rowCost())
 	if worker < 0 {
-		due = max(span, 4*h.quickest, 2*h.rowCost()) // a row takes as long as it costs, however many come at once
+		due = h.slow()
 	}
 	t := now()
 	var from *lane
@@ -301,81 +301,117 @@ func (h *house) idle(worker int) bool {
 	return true
 }
 
+// slow returns after what time a worker elsewhere is slow that sends nothing: a row takes as long as it costs, however
+// many come at once. Mu is held.
+func (h *house) slow() time.Duration { return max(span, 4*h.quickest, 2*h.rowCost()) }
+
 // older reports whether a row is of an older batch than y, or a later one of the same.
 func (x *laneRow) older(y *laneRow) bool {
 	return x.t.Age() < y.t.Age() || x.t.Age() == y.t.Age() && x.t.Row > y.t.Row
 }
 
-// Lane implements rows.House. Where there are more lanes than seats, they take turns; who waits for one
+// Lane implements rows.House. Each request needs a seat. Where there are more lanes, they take turns; who waits
 // counts among those that may take rows all the same.
 func (h *house) Lane(ctx context.Context, name, instance string, m rows.Maker) error {
 	l := h.enter(name, instance)
 	defer l.leave()
 	for {
-		if err := h.sit(ctx, l, m); err != nil {
-			return err
-		}
-	}
-}
-
-// sit has a lane make rows until it fails, or has made a request and others wait for its seat.
-func (h *house) sit(ctx context.Context, l *lane, m rows.Maker) error {
-	h.standing.Add(1)
-	select {
-	case l.w = <-h.seats:
-		h.standing.Add(-1)
-	case <-ctx.Done():
-		h.standing.Add(-1)
-		return context.Cause(ctx)
-	}
-	defer l.end()
-	h.mu.Lock()
-	h.lanes = append(h.lanes, l)
-	h.mu.Unlock()
-	for {
 		n, err := l.wanted(ctx)
+		if err == nil {
+			err = l.serve(ctx, m, n)
+		}
 		if err != nil {
 			return err
 		}
-		if err := l.take(ctx, n); err != nil {
-			return err
-		}
-		if err := l.ask(ctx, m); err != nil || h.standing.Load() > 0 {
-			return err
-		}
 	}
 }
 
-// end takes a lane off the house.
+// serve has a lane make up to n rows with one request.
+func (l *lane) serve(ctx context.Context, m rows.Maker, n int) error {
+	if err := l.take(ctx, n); err != nil {
+		h := l.h
+		h.mu.Lock()
+		h.refund(l)
+		h.mu.Unlock()
+		return err
+	}
+	defer l.end()
+	return l.ask(ctx, m)
+}
+
+// take takes up to n rows for the next request, and a seat for it. Rows of others are only taken where a seat is
+// free: who has rows of its own makes better use of it.
+func (l *lane) take(ctx context.Context, n int) error {
+	h, number := l.h, 0
+	if h.router != nil {
+		number = l.of.number
+	}
+	l.picked = l.picked[:0]
+	for relieve := true; ; {
+		own, err := h.r.rows.Wait(ctx, number, relieve)
+		if err != nil {
+			return err
+		}
+		if own {
+			select {
+			case l.w = <-h.seats:
+			case <-ctx.Done():
+				continue
+			}
+			l.picked = h.r.rows.Take(number, n, l.picked)
+		} else {
+			select {
+			case l.w = <-h.seats:
+			default:
+				relieve = false
+				continue
+			}
+			most := 1
+			if h.router.shards != nil { // that are read in order: one maker owns all rows
+				most = n
+			}
+			l.picked = h.r.rows.Relieve(most, l.of.free(h), l.picked)
+		}
+		if len(l.picked) > 0 {
+			return nil
+		}
+		l.rise()
+		relieve = own
+	}
+}
+
+// rise gives the lane's seat to others.
+func (l *lane) rise() {
+	l.h.seats <- l.w
+	l.w = nil
+}
+
+// end takes the request of a lane off the house.
 func (l *lane) end() {
 	h := l.h
 	h.mu.Lock()
 	h.refund(l)
 	l.giveUp()
 	if l.cancel != nil { // an operator has ended the goroutine
-		h.paced(l.of, l.came)
+		h.paced(l)
 	}
-	h.lanes = slices.DeleteFunc(h.lanes, func(other *lane) bool { return other == l })
-	h.changed.Broadcast()
+	if l.sits {
+		last := len(h.lanes) - 1
+		h.lanes[l.place], h.lanes[last].place = h.lanes[last], l.place
+		h.lanes, l.sits = h.lanes[:last], false
+	}
 	h.mu.Unlock()
 	l.cut() // a row that was arriving when the goroutine was ended
-	l.scratch, l.rows, l.cancel = nil, l.rows[:0], nil
-	h.seats <- l.w
+	l.rows, l.cancel = l.rows[:0], nil
+	l.rise()
 }
 
 // wanted returns how many rows the lane is to ask for, and waits until it may.
 func (l *lane) wanted(ctx context.Context) (n int, err error) {
 	h := l.h
-	stop := context.AfterFunc(ctx, func() {
-		h.mu.Lock()
-		h.changed.Broadcast()
-		h.mu.Unlock()
-	})
-	defer stop()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for ctx.Err() == nil {
-		h.refund(l)
 		t := h.trust(l.instance)
 		if !t.proven {
 			l.stop()
@@ -395,7 +431,13 @@ func (l *lane) wanted(ctx context.Context) (n int, err error) {
 			l.probing, l.charged, l.probed = n, t, l.instance
 			return n, nil
 		}
-		h.changed.Wait()
+		stop := context.AfterFunc(ctx, func() {
+			h.mu.Lock()
+			t.changed.Broadcast()
+			h.mu.Unlock()
+		})
+		t.changed.Wait()
+		stop()
 	}
 	return 0, context.Cause(ctx)
 }

@@ -16,12 +16,14 @@ import (
 // and the rows.Row of the row that is arriving.
 type lane struct {
 	h  *house
-	w  *worker // for what stands behind the cut, while the lane has a seat; nobody else's
+	w  *worker // for what stands behind the cut, while the lane has a seat for a request; nobody else's
 	of *address
 
 	// house.mu guards these.
 	instance string    // the process that answered last
 	rows     []laneRow // of the request
+	sits     bool      // among house.lanes,
+	place    int       // where it is there
 	cancel   context.CancelFunc
 	began    int64 // when the request was sent
 	progress int64 // when its last row or bytes of it came
@@ -36,7 +38,6 @@ type lane struct {
 
 	// The lane's goroutine has these to itself.
 	picked   []executor.Taken // rows for the next request
-	suits    []int            // the owners of new rows
 	next     []laneRow        // the rows of the next request
 	q        rows.Request
 	ids      []int64
@@ -65,19 +66,6 @@ const (
 	gone                     // others make it, or have made it
 )
 
-// take takes up to n rows for the next request, and waits for the first.
-func (l *lane) take(ctx context.Context, n int) error {
-	l.picked = l.picked[:0]
-	if l.h.router != nil {
-		return l.takeRouted(ctx, n)
-	}
-	t, err := l.h.r.rows.Take(ctx, n)
-	if err == nil {
-		l.picked = append(l.picked, t)
-	}
-	return err
-}
-
 // ask has m make what was taken.
 func (l *lane) ask(ctx context.Context, m rows.Maker) error {
 	h := l.h
@@ -92,7 +80,7 @@ func (l *lane) ask(ctx context.Context, m rows.Maker) error {
 	defer h.mu.Unlock()
 	l.of.counts.Asked += time.Duration(now() - l.began)
 	whole := l.came == len(l.rows)
-	h.paced(l.of, l.came)
+	h.paced(l)
 	h.refund(l)
 	gaveUp := l.gaveUp
 	l.giveUp()
@@ -162,8 +150,10 @@ func (l *lane) hold(cancel context.CancelFunc) bool {
 		l.rows = l.rows[:0]
 		return false
 	}
+	l.sits, l.place = true, len(h.lanes)
+	h.lanes = append(h.lanes, l)
 	l.of.counts.Requests++
-	l.of.asked(l.began)
+	l.of.asked(len(l.rows), l.began)
 	return true
 }
 
@@ -252,9 +242,13 @@ func (l *lane) Received(n int64) {
 
 // comes notes that row i has come; mu is held.
 func (l *lane) comes(i int) {
+	l.of.hand -= i + 1 - l.came
 	l.progress, l.came = now(), i+1
+	l.of.progress = l.progress
 	if i == 0 {
-		l.of.counts.Wait += time.Duration(l.progress - l.began)
+		wait := time.Duration(l.progress - l.began)
+		l.of.counts.Wait += wait
+		l.of.first = least(l.of.first, wait)
 	}
 }
 

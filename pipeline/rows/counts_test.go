@@ -46,7 +46,7 @@ func TestOnlyMeansOnly(t *testing.T) {
 				}
 				require.Len(t, last.Remote, f.workers)
 				if c.breaks == 0 {
-					require.Equal(t, compared, f.made.Load(), name)
+					require.Equal(t, compared, f.made.Load(), "%s: %v", name, last.Remote)
 				} else {
 					require.LessOrEqual(t, f.made.Load(), compared+lost, name)
 				}

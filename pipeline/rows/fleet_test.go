@@ -283,7 +283,8 @@ func (f *fleet) share() float64 {
 }
 
 // Four workers that can each keep a quarter of the data together keep all of it, if rows go to
-// those that own their blocks; and where nobody has a cache, or all rows have one owner, little is lost by it.
+// those that own their blocks, and nearly all rows are in a cache where each has a tenth more room, for what it has made for others and
+// since hashes do not share evenly; and where nobody has a cache, or all rows have one owner, little is lost by it.
 func TestFourCachesHoldAllOfTheData(t *testing.T) {
 	const near = 200 * time.Microsecond
 	for name, c := range map[string]struct {
@@ -294,6 +295,7 @@ func TestFourCachesHoldAllOfTheData(t *testing.T) {
 		trip          time.Duration
 	}{
 		"caches":                                {*fleetSamples / 4, time.Millisecond, 0, 0.75, 1.8, 0, near},
+		"caches with a tenth more room":         {*fleetSamples * 11 / 40, time.Millisecond, 0, 0.93, 1.8, 0, near},
 		"caches, and one three times slower":    {*fleetSamples / 4, time.Millisecond, 2 * time.Millisecond, 0.5, 1.2, 0, near},
 		"no caches":                             {0, time.Millisecond, 0, 0, 0.7, 0, near},
 		"no caches, and one three times slower": {0, time.Millisecond, 8 * time.Millisecond, 0, 0.7, 0, near},
@@ -315,7 +317,7 @@ func TestFourCachesHoldAllOfTheData(t *testing.T) {
 				shares[cached] = f.share()
 			})
 		}
-		t.Logf("%s: hits %.2f, unrouted %.2f; rate %.2f of unrouted", name, shares[true], shares[false], rates[true]/rates[false])
+		t.Logf("%s: hits %.3f, unrouted %.2f; rate %.2f of unrouted", name, shares[true], shares[false], rates[true]/rates[false])
 		require.GreaterOrEqual(t, shares[true], c.least, name)
 		require.GreaterOrEqual(t, rates[true], c.better*rates[false], name)
 	}
