@@ -56,6 +56,34 @@ func TestOnlyMeansOnly(t *testing.T) {
 	}
 }
 
+// A worker that freezes with rows in hand, and with rows that are kept for it, holds one step up by 250 ms at the most;
+// where it was the only one, this process makes the rest.
+func TestAFrozenWorker(t *testing.T) {
+	for _, workers := range []int{1, 2} {
+		for _, cached := range []bool{false, true} {
+			synctest.Test(t, func(t *testing.T) {
+				f := &fleet{
+					workers: workers, samples: 640, hit: 5 * time.Millisecond, miss: 5 * time.Millisecond, trip: 200 * time.Microsecond, cores: 2, queue: 32, lanes: 4,
+					local: 2, depth: 2, plan: rows.Plan{Lanes: 4 * workers, Rows: 16, Only: true, Patience: 100 * time.Millisecond, Cached: cached},
+				}
+				f.node(0).freezes = 400
+				began, usual, slowest := time.Now(), time.Duration(0), time.Duration(0)
+				f.look = func(stats.Run) {
+					step := time.Since(began)
+					began = time.Now()
+					if slowest = max(slowest, step); !f.node(0).frozen() {
+						usual = slowest
+					}
+				}
+				_, err := f.run(t.Context(), 1, 64, 3)
+				require.NoError(t, err)
+				require.Less(t, slowest, usual+250*time.Millisecond)
+				t.Logf("%d workers, Cached %t: slowest step %v, %v before", workers, cached, slowest, usual)
+			})
+		}
+	}
+}
+
 // A worker is killed again and again with rows in hand, and comes back at once. Each row that it was asked for was made and
 // used, or compared, or taken from it, or lost, but for those that the run did not want any more when it ended.
 func TestWhatBecomesOfRows(t *testing.T) {

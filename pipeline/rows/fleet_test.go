@@ -63,6 +63,7 @@ type node struct {
 	busy, at     int           // requests that were turned away, and those at work
 	breaks       int           // a request breaks when so many rows of all have been made, and again; 0 never
 	made         int           // rows
+	freezes      int           // it sends nothing when it has made so many rows; 0 never
 	slow         time.Duration // is added to each row
 }
 
@@ -90,6 +91,8 @@ func (f *fleet) Open(ctx context.Context, house rows.House, _ bool) (func(), err
 					for ctx.Err() == nil {
 						if err := house.Lane(ctx, fmt.Sprint("worker ", i), cmp.Or(f.hello, f.node(i).name), f.node(i)); err == errBusy {
 							time.Sleep(20 * time.Millisecond)
+						} else if f.node(i).frozen() { // it would answer no hello
+							<-ctx.Done()
 						}
 					}
 				})
@@ -162,6 +165,10 @@ func (n *node) Make(ctx context.Context, q *rows.Request, a rows.Answer) error {
 		if err != nil {
 			return err
 		}
+		if n.frozen() {
+			<-ctx.Done()
+			return context.Cause(ctx)
+		}
 		if n.broken() {
 			return io.ErrUnexpectedEOF
 		}
@@ -178,6 +185,13 @@ func (n *node) broken() bool {
 	defer n.mu.Unlock()
 	n.made++
 	return n.breaks > 0 && n.made%n.breaks == 0
+}
+
+// frozen reports whether the worker sends nothing.
+func (n *node) frozen() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.freezes > 0 && n.made >= n.freezes
 }
 
 // numbers is so many samples, from 0.
