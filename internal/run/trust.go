@@ -36,7 +36,8 @@ type trust struct {
 type check struct {
 	sum      uint64
 	instance string
-	of       *address
+	l        *lane // that it came on,
+	began    int64 // in the request that began then
 }
 
 // trust returns what is known of a process; mu is held.
@@ -81,7 +82,8 @@ func (h *house) refund(l *lane) {
 	}
 	t := l.charged
 	for i := range l.rows {
-		if c, ok := h.compared[rowPlace{l.rows[i].f, l.rows[i].t.Row}]; ok && c.instance == l.probed {
+		c, ok := h.compared[rowPlace{l.rows[i].f, l.rows[i].t.Row}] // the place may be that of another batch by now
+		if ok && c.l == l && c.began == l.began && c.instance == l.probed {
 			l.probing--
 		}
 	}
@@ -134,7 +136,7 @@ func (l *lane) compareRow() {
 	l.addValue()
 	x := &l.rows[l.at]
 	h.mu.Lock()
-	h.compared[rowPlace{x.f, x.t.Row}] = check{l.sum.Sum64(), l.instance, l.of}
+	h.compared[rowPlace{x.f, x.t.Row}] = check{l.sum.Sum64(), l.instance, l, l.began}
 	h.checks.Add(1)
 	l.giveBack(l.at, true)
 	l.at = -1
@@ -185,7 +187,7 @@ func (h *house) compare(w *worker, f *Flight, row int) {
 	defer h.mu.Unlock()
 	t := h.trust(c.instance)
 	if sum.Sum64() == c.sum {
-		c.of.counts.Audited++
+		c.l.of.counts.Audited++
 		t.equal++
 		t.proven = t.proven || t.equal >= t.need
 	} else if t.err == nil {
