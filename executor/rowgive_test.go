@@ -12,7 +12,7 @@ import (
 
 // Somebody else takes rows, ends them one by one in any order, and gives some of them back,
 // for anybody, for the workers alone or for one of themselves; who is idle has rows of others given back; and the
-// workers leave new rows to others now and then. Each row is made once, and by a worker where
+// workers leave new rows to others now and then; takers of rows that suit them come and go. Each row is made once, and by a worker where
 // it was given back for one.
 func TestTakersGiveBack(t *testing.T) {
 	const n, slots, batches = 10, 3, 200
@@ -41,6 +41,12 @@ func TestTakersGiveBack(t *testing.T) {
 		default:
 			return false
 		}
+	}, Suits: func(_ *Call, row, end int) []int {
+		suits := make([]int, end-row)
+		for i := range suits {
+			suits[i] = rand.IntN(5)
+		}
+		return suits
 	}}
 	l := p.start(t)
 	x.Store(l.x.Rows())
@@ -49,28 +55,28 @@ func TestTakersGiveBack(t *testing.T) {
 	for seed := range uint64(3) {
 		takers.Go(func() {
 			rnd := rand.New(rand.NewPCG(seed, 2))
+			number := 1 + int(seed)
 			for {
-				var got Taken
-				var fresh bool
-				var err error
-				if rnd.IntN(2) == 0 {
-					got, err = l.Take(ctx, 1+rnd.IntN(4))
-				} else {
-					got, fresh, err = l.TakeFor(ctx, 1+int(seed))
+				switch rnd.IntN(8) {
+				case 0:
+					l.Leave(number)
+				case 1, 2:
+					l.Join(number)
+				case 3:
+					l.Ease(1+rnd.IntN(4), rnd.IntN(4))
 				}
+				kept, err := l.Wait(ctx, number, rnd.IntN(2) == 0)
 				if err != nil {
 					return
 				}
-				if fresh {
-					suits := make([]int, got.End-got.Row)
-					for i := range suits {
-						suits[i] = rnd.IntN(5)
-					}
-					l.Keep(got, suits)
-					continue
+				var got []Taken
+				if kept {
+					got = l.Take(number, 1+rnd.IntN(4), nil)
+				} else {
+					got = l.Relieve(1+rnd.IntN(4), rnd.IntN(4) > 0, nil)
 				}
-				for _, i := range rnd.Perm(got.End - got.Row) {
-					one := got.Part(got.Row+i, got.Row+i+1)
+				for _, i := range rnd.Perm(len(got)) {
+					one := got[i]
 					switch rnd.IntN(8) {
 					case 0:
 						mu.Lock()

@@ -2,6 +2,7 @@ package executor
 
 import (
 	"context"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -35,7 +36,6 @@ type RowPool struct {
 	quiet   sync.Cond // Quiet and end wait here
 	waiting int       // workers that wait, resting ones included
 	resting int
-	others  int // callers of Take that wait
 	taken   int // rows of Take that are not done or given back
 	nudges  int // calls of Nudge
 	ending  int // calls of Rows.Finish on their way
@@ -47,19 +47,20 @@ type RowPool struct {
 	open    bool  // the loop may arm
 	armed   int64 // iterations armed so far
 
-	again  []againRow   // rows to be made once more, and those that are kept for a taker; no particular order
-	kept   []int        // the number of the latter, by taker
-	agains atomic.Int32 // their number
+	own    rowQueue     // rows to be made once more by workers,
+	again  rowQueue     // and by anybody
+	order  rowQueue     // rows that are kept for takers, and some that were
+	kept   int          // the number of the former
+	agains atomic.Int32 // the number of all but the latter
+
+	takers []*taker // by number; what is kept for 0 is for all of them
+	ranks  []*taker // those with most rows first
+	above  []int    // how many of them have more than so many rows
+	idlers []*taker // those that wait
+	turn   int      // among idlers
 }
 
-// againRow is a row that is to be made once more.
-type againRow struct {
-	Taken
-	own   bool // by one of the executor's workers
-	taker int  // that it is kept for, 0 for none
-}
-
-// Taken is what RowPool.Take has handed out: the rows from Row up to End, which is none of
+// Taken is rows that RowPool has handed out: from Row up to End, which is none of
 // them, of one iteration. Where all rows of an iteration are done or given back, its Call is
 // another iteration's soon: who has none of them in hand must not look at it.
 type Taken struct {
@@ -73,7 +74,8 @@ type Taken struct {
 type rowSlot struct {
 	pending atomic.Int64 // tickets not yet done
 	call    *Call        // nil when there is none
-	_       [48]byte
+	kept    []int32      // by ticket, 1 and the number of the taker that it is kept for, or 0
+	_       [24]byte
 }
 
 func newRowPool(x *Executor, cfg *Rows) *RowPool {
@@ -92,9 +94,16 @@ func (e *RowPool) begin(slots int) error {
 	if e.owned {
 		return errOneLoop
 	}
-	e.owned, e.open, e.armed, e.again = true, true, 0, e.again[:0]
-	e.agains.Store(0)
-	clear(e.kept)
+	e.owned, e.open, e.armed = true, true, 0
+	for _, x := range e.takers {
+		for x.kept.len() > 0 {
+			e.takeKept(x)
+		}
+	}
+	e.own.clear()
+	e.again.clear()
+	e.order.clear()
+	e.counted()
 	e.next.Store(0)
 	e.limit.Store(0)
 	if len(e.slots) != slots {
@@ -148,7 +157,11 @@ func (e *RowPool) arm(c *Call) bool {
 	e.armed++
 	if !e.parked {
 		e.limit.Store(e.armed * e.tickets)
-		e.wakeUp()
+		if e.wakeUp(); e.cfg.Suits != nil {
+			e.notifyAny(1)
+		} else {
+			e.notifyAny(int(e.tickets))
+		}
 	}
 	return true
 }
@@ -167,7 +180,7 @@ func (e *RowPool) call(seq int64) *Call { return e.slot(seq).call }
 
 // wakeUp has workers that wait look again; mu is held.
 func (e *RowPool) wakeUp() {
-	if e.waiting > e.resting || e.others > 0 {
+	if e.waiting > e.resting {
 		e.wake.Broadcast()
 	}
 }
@@ -193,7 +206,7 @@ func (e *RowPool) Yield(consumer bool) { e.yield.Store(consumer) }
 // processor from a goroutine after 10 ms at the soonest.
 func (e *RowPool) Share(others bool) { e.shares.Store(others) }
 
-// Hold says whether the workers leave new rows to others who call Take. Rows to be made once
+// Hold says whether the workers leave new rows to others. Rows to be made once
 // more are for the workers all the same.
 func (e *RowPool) Hold(hold bool) {
 	e.mu.Lock()
@@ -202,12 +215,14 @@ func (e *RowPool) Hold(hold bool) {
 	e.wakeUp()
 }
 
-// Nudge has workers and callers of Take that wait call Rows.Idle once more.
+// Nudge has workers that wait call Rows.Idle once more, and callers of Wait one by one, until it finds
+// nothing.
 func (e *RowPool) Nudge() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.nudges++
 	e.wakeUp()
+	e.notifyAny(1)
 }
 
 // Wanting reports whether the consumer has nothing to do.
@@ -258,6 +273,7 @@ func (e *RowPool) Resume() {
 	e.parked, e.started = false, true
 	e.limit.Store(e.armed * e.tickets)
 	e.wake.Broadcast()
+	e.notifyAny(math.MaxInt)
 	e.mu.Unlock()
 	if first {
 		for w := range e.workers {
@@ -276,8 +292,8 @@ func (e *RowPool) Again(c *Call, row int) (anew bool) {
 	defer e.mu.Unlock()
 	seq := c.armed - 1
 	anew = e.slot(seq).pending.Add(1) == 1
-	e.again = append(e.again, againRow{Taken{c, row, row + 1, seq}, true, 0})
-	e.agains.Store(int32(len(e.again)))
+	e.own.push(Taken{c, row, row + 1, seq})
+	e.counted()
 	e.wakeUp()
 	return anew
 }
@@ -290,6 +306,7 @@ func (e *RowPool) close() {
 	e.wake.Broadcast()
 	e.rest.Broadcast()
 	e.quiet.Broadcast()
+	e.notifyAny(math.MaxInt)
 	e.mu.Unlock()
 }
 

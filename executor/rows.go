@@ -47,8 +47,12 @@ type Rows struct {
 	// called by the same goroutine when it gives the number up. It may be nil.
 	Start func(worker int) (end func())
 
-	// Idle is called by a worker that finds no row to make, and by Take, before they wait; worker
-	// is -1 for Take. It may give rows back that others hold (RowPool.GiveBack) and
+	// Suits returns the numbers of the takers that new rows, from row up to end, are to be kept for
+	// (RowPool.Join), one for each ticket, 0 for any taker. It is called by RowPool.Wait, and may be nil.
+	Suits func(c *Call, row, end int) []int
+
+	// Idle is called by a worker that finds no row to make, before it waits, and by RowPool.Wait after a Nudge; worker
+	// is -1 for Wait. It may give rows back that others hold (RowPool.GiveBack) and
 	// reports whether it did. Nudge has those that wait call it again. It may be nil.
 	Idle func(worker int) bool
 

@@ -3,7 +3,6 @@ package executor
 import (
 	"context"
 	"runtime"
-	"slices"
 	"sync/atomic"
 	"time"
 )
@@ -125,7 +124,7 @@ func (e *RowPool) take(worker int) (Taken, bool) {
 	for {
 		// Also by a worker that is about to rest: others may wait for the row.
 		if e.agains.Load() > 0 {
-			if t, ok := e.takeAgain(true); ok {
+			if t, ok := e.takeAgain(); ok {
 				return t, true
 			}
 		}
@@ -170,57 +169,33 @@ func (e *RowPool) idle(worker int) (nudges int, stolen bool) {
 	return nudges, e.cfg.Idle(worker)
 }
 
-// takeAgain returns the oldest row that is to be made once more, by a worker or by others.
-func (e *RowPool) takeAgain(worker bool) (Taken, bool) {
+// takeAgain takes the oldest row that is to be made once more, or that is kept for others, for a
+// worker.
+func (e *RowPool) takeAgain() (Taken, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	held := e.held.Load()
-	return e.takeOldest(func(r *againRow) bool { return r.isFor(worker, held) })
-}
-
-// takeOldest takes the oldest row to be made once more that fits; mu is held.
-func (e *RowPool) takeOldest(fits func(*againRow) bool) (Taken, bool) {
 	if e.parked || e.closed {
 		return Taken{}, false
 	}
-	oldest := -1
-	for i := range e.again {
-		if r := &e.again[i]; fits(r) && (oldest < 0 || r.before(&e.again[oldest])) {
-			oldest = i
+	defer e.counted()
+	q := older(&e.own, &e.again)
+	if !e.held.Load() {
+		var than *Taken
+		if q != nil {
+			than = q.first()
+		}
+		if t, ok := e.takeOrder(than); ok {
+			return t, true
 		}
 	}
-	if oldest < 0 {
+	if q == nil {
 		return Taken{}, false
 	}
-	return e.takeAt(oldest), true
+	return q.pop(), true
 }
 
-// isFor reports whether the row may be made by a worker, or by others who have no rows kept for
-// them; workers are told to leave new rows to others, or not.
-func (r *againRow) isFor(worker, held bool) bool {
-	if worker {
-		return r.taker == 0 || !held
-	}
-	return !r.own
-}
-
-// before reports whether a row is of an older iteration than x, or an earlier one of the same.
-func (r *againRow) before(x *againRow) bool {
-	return r.seq < x.seq || r.seq == x.seq && r.Row < x.Row
-}
-
-// takeAt takes a row off again; mu is held.
-func (e *RowPool) takeAt(i int) Taken {
-	r := e.again[i]
-	last := len(e.again) - 1
-	e.again[i] = e.again[last]
-	e.again = e.again[:last]
-	e.agains.Store(int32(last))
-	if r.taker > 0 {
-		e.kept[r.taker]--
-	}
-	return r.Taken
-}
+// counted counts the rows that wait, where these have changed; mu is held.
+func (e *RowPool) counted() { e.agains.Store(int32(e.own.len() + e.again.len() + e.kept)) }
 
 // wait blocks until there may be a ticket for the worker to take, or a nudge came after
 // those that it knows of; false means closed.
@@ -236,7 +211,7 @@ func (e *RowPool) wait(worker, nudges int) bool {
 		if int32(worker) >= e.active.Load() {
 			e.restOne()
 			rested = true
-		} else if e.nothing(true) && (e.cfg.Idle == nil || nudges == e.nudges) {
+		} else if e.nothing() && (e.cfg.Idle == nil || nudges == e.nudges) {
 			e.wake.Wait()
 		} else {
 			break
@@ -252,12 +227,12 @@ func (e *RowPool) wait(worker, nudges int) bool {
 	return open
 }
 
-// nothing reports whether there is no row to take, for a worker or for others; mu is held.
-func (e *RowPool) nothing(worker bool) bool {
-	if e.next.Load() < e.limit.Load() && !(worker && e.held.Load()) {
+// nothing reports whether there is no row for a worker to take; mu is held.
+func (e *RowPool) nothing() bool {
+	if e.next.Load() < e.limit.Load() && !e.held.Load() {
 		return false
 	}
-	return e.parked || !slices.ContainsFunc(e.again, func(r againRow) bool { return r.isFor(worker, e.held.Load()) })
+	return e.parked || e.own.len() == 0 && e.again.len() == 0 && (e.kept == 0 || e.held.Load())
 }
 
 // restOne blocks a worker until SetWorkers or close; mu is held.
@@ -269,64 +244,158 @@ func (e *RowPool) restOne() {
 	e.resting--
 }
 
-// Take waits for rows to make and takes up to n tickets of them, all of one iteration,
-// for somebody who is none of the executor's workers. Every row of Take is ended by Done or
-// GiveBack, alone or with others. The error is the cause of ctx, or ErrClosed. It may be
-// called from any goroutine.
-//
-// Whoever holds rows must not wait in Take for more. Quiet waits for what was taken, so
-// rows that do not come are to be given back.
-func (e *RowPool) Take(ctx context.Context, n int) (Taken, error) {
-	return e.await(ctx, func() (Taken, bool) {
-		if t, ok := e.takeAgain(false); ok {
-			return t, true
-		}
-		return e.takeNew(int64(max(n, 1)))
-	})
-}
-
-// await waits until try, which does not wait, has taken rows.
-func (e *RowPool) await(ctx context.Context, try func() (Taken, bool)) (Taken, error) {
-	stop := context.AfterFunc(ctx, func() {
-		e.mu.Lock()
-		e.wake.Broadcast()
-		e.mu.Unlock()
-	})
-	defer stop()
+// Wait waits until there may be rows to take for somebody who is none of the executor's workers: for the
+// taker of a number from 1 (Join), or 0 for one that no rows are kept for. It reports whether they are its own or
+// anybody's, to be had from Take; else, and only where relieve is set or something has changed meanwhile, there may be some of another
+// one to be had from Relieve. The error is the cause of ctx, or ErrClosed. Wait may be called from any goroutine.
+func (e *RowPool) Wait(ctx context.Context, number int, relieve bool) (own bool, err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	x, nudges := e.taker(number), e.nudges
+	var stop func() bool
 	for {
-		if t, ok := e.counted(try); ok {
-			return t, nil
-		}
-		nudges, stolen := 0, false
-		if e.cfg.Idle != nil {
-			nudges, stolen = e.idle(-1)
-		}
-		e.mu.Lock()
-		for !stolen && e.nothing(false) && !e.closed && ctx.Err() == nil && (e.cfg.Idle == nil || nudges == e.nudges) {
-			e.others++
-			e.wake.Wait()
-			e.others--
-		}
-		closed := e.closed
-		e.mu.Unlock()
 		switch {
 		case ctx.Err() != nil:
-			return Taken{}, context.Cause(ctx)
-		case closed:
-			return Taken{}, ErrClosed
+			e.notify(x) // of what this one was notified of
+			e.notifyAny(1)
+			return false, context.Cause(ctx)
+		case e.closed:
+			return false, ErrClosed
+		case !e.parked && (e.again.len() > 0 || x.kept.len() > 0 || e.takers[0].kept.len() > 0):
+			return true, nil
+		case e.next.Load() < e.limit.Load():
+			if number == 0 || e.cfg.Suits == nil {
+				return true, nil
+			}
+			e.suit()
+			continue
+		case relieve && e.loaded() != nil:
+			return false, nil
+		case nudges != e.nudges:
+			nudges = e.nudges
+			if e.cfg.Idle != nil {
+				e.mu.Unlock()
+				found := e.cfg.Idle(-1)
+				e.mu.Lock()
+				if found {
+					e.notifyAny(1) // it may find another one
+				}
+				continue
+			}
 		}
+		if stop == nil {
+			stop = context.AfterFunc(ctx, func() {
+				e.mu.Lock()
+				x.wake.Broadcast()
+				e.mu.Unlock()
+			})
+			defer stop()
+		}
+		e.await(x)
+		relieve = true
 	}
 }
 
-// counted counts what try takes.
-func (e *RowPool) counted(try func() (Taken, bool)) (Taken, bool) {
-	e.count(&e.taken, 1) // before, so that Quiet cannot miss it
-	t, ok := try()
-	if !ok {
-		t.Row, t.End = 0, 0
+// await waits until the taker is notified, or for no reason; mu is held.
+func (e *RowPool) await(x *taker) {
+	if x.waiting++; x.waiting == 1 {
+		x.idle = len(e.idlers)
+		e.idlers = append(e.idlers, x)
 	}
-	e.count(&e.taken, t.End-t.Row-1)
-	return t, ok
+	x.wake.Wait()
+	if x.notified > 0 {
+		x.notified--
+	} else {
+		e.waitsNoMore(x)
+	}
+}
+
+// waitsNoMore takes a goroutine off those of a taker that wait; mu is held.
+func (e *RowPool) waitsNoMore(x *taker) {
+	if x.waiting--; x.waiting > 0 {
+		return
+	}
+	last := len(e.idlers) - 1
+	e.idlers[x.idle] = e.idlers[last]
+	e.idlers[x.idle].idle = x.idle
+	e.idlers = e.idlers[:last]
+}
+
+// notify has a taker that waits look again; mu is held.
+func (e *RowPool) notify(x *taker) {
+	if x.waiting > 0 {
+		e.waitsNoMore(x)
+		x.notified++
+		x.wake.Signal()
+	}
+}
+
+// notifyAny has up to n takers that wait look again, by turns; mu is held.
+func (e *RowPool) notifyAny(n int) {
+	for ; n > 0 && len(e.idlers) > 0; n-- {
+		e.turn++
+		e.notify(e.idlers[e.turn%len(e.idlers)])
+	}
+}
+
+// came has those that wait look for n rows that anybody may make; mu is held.
+func (e *RowPool) came(n int) {
+	e.counted()
+	if n > 0 {
+		e.wakeUp()
+		e.notifyAny(n)
+	}
+}
+
+// suit keeps all new rows of an iteration for those whom they suit; mu is held, but not while it asks.
+func (e *RowPool) suit() {
+	t, ok := e.takeNew(e.tickets)
+	if !ok {
+		return
+	}
+	e.taken += t.End - t.Row
+	e.mu.Unlock()
+	suits := e.cfg.Suits(t.Call, t.Row, t.End)
+	e.mu.Lock()
+	e.keep(t, suits)
+}
+
+// Take takes up to n tickets of rows that are kept for a taker, are to be made once more, or where Rows.Suits is
+// nil are new, and adds them to picked. Every row is ended by Done or GiveBack, alone or with others. Rows that do
+// not come are to be given back.
+func (e *RowPool) Take(number, n int, picked []Taken) []Taken {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.parked || e.closed {
+		return picked
+	}
+	x, anyone, most := e.taker(number), e.taker(0), len(picked)+n
+	add := func(t Taken) {
+		e.taken += t.End - t.Row
+		picked = append(picked, t)
+	}
+	for len(picked) < most {
+		from := x
+		if older(&x.kept, &anyone.kept) == &anyone.kept {
+			from = anyone
+		}
+		q := older(&from.kept, &e.again)
+		if q == nil {
+			break
+		}
+		if q == &e.again {
+			add(q.pop())
+		} else {
+			add(e.takeKept(from))
+		}
+	}
+	if left := most - len(picked); left > 0 && (number == 0 || e.cfg.Suits == nil) {
+		if t, ok := e.takeNew(int64(left)); ok {
+			add(t)
+		}
+	}
+	e.counted()
+	return picked
 }
 
 // GiveBack gives rows of Take back, which have not been made: they are made before all that
@@ -336,18 +405,27 @@ func (e *RowPool) GiveBack(t Taken, own bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for row := t.Row; row < t.End; row += e.grain {
-		e.again = append(e.again, againRow{Taken{t.Call, row, min(row+e.grain, t.End), t.seq}, own, 0})
+		one := t.Part(row, min(row+e.grain, t.End))
+		if own {
+			e.own.push(one)
+		} else {
+			e.again.push(one)
+		}
 	}
 	e.returned(t)
+	if own {
+		e.counted()
+		e.wakeUp()
+	} else {
+		e.came(t.End - t.Row)
+	}
 }
 
-// returned ends rows of Take that are among those to be made once more now; mu is held.
+// returned ends rows of Take that wait again; mu is held.
 func (e *RowPool) returned(t Taken) {
-	e.agains.Store(int32(len(e.again)))
 	if e.taken -= t.End - t.Row; e.taken == 0 {
 		e.quiet.Broadcast()
 	}
-	e.wakeUp()
 }
 
 // Part returns the rows from row up to end of t.

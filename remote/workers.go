@@ -19,8 +19,8 @@ type Workers struct {
 	// change bytes on the way can change the training; see TLS and PlainText.
 	Addresses []string
 
-	// Only has this process make rows only while no worker works, or where they do not come in
-	// time; by default it makes as many beside the workers as it can.
+	// Only has this process make rows only when no worker has worked for Patience, or where they do not
+	// come in time; by default it makes as many beside the workers as it can.
 	Only bool
 
 	InFlight int           // requests at once to each address; default 4

@@ -70,7 +70,7 @@ func newBenchRemote(workers []stats.Remote) *benchRemote {
 	b := &benchRemote{Workers: workers}
 	for _, w := range workers {
 		b.Rows += w.Rows
-		b.Retries += w.Stolen + w.Failed
+		b.Retries += w.Stolen + w.Failed + w.Lost
 	}
 	return b
 }

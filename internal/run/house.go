@@ -31,25 +31,25 @@ type house struct {
 	r      *sampleRegion
 	makers rows.Makers
 	plan   rows.Plan
-	seats  chan *worker // of lanes, free
+	seats  chan *worker // of requests, free
 	first  bool         // no run has begun
-
-	standing atomic.Int32 // lanes without a seat
-	router   *router      // nil where no maker has a cache
+	router *router      // nil where no maker has a cache
 
 	cost   atomic.Int64 // nanoseconds of a row in this process, 0 while not known
 	checks atomic.Int32 // rows of compared
 
-	mu       sync.Mutex
-	changed  sync.Cond // whether lanes may go on has changed
-	lanes    []*lane
-	at       int // lanes that may take rows
-	parked   bool
-	trusts   map[string]*trust  // by instance
-	probed   int64              // rows that their probations take
-	compared map[rowPlace]check // rows that this process makes as well
-	remotes  map[string]*stats.Remote
-	paces    map[string]*pace
+	mu        sync.Mutex
+	run       context.Context
+	lanes     []*lane // that have rows in hand, in no order
+	at        int     // lanes that may take rows, with a seat or without
+	left      int64   // when the last of them went, or the run began
+	held      bool    // workers of this process take no new rows
+	parked    bool
+	trusts    map[string]*trust  // by instance
+	probed    int64              // rows that their probations take
+	compared  map[rowPlace]check // rows that this process makes as well
+	addresses map[string]*address
+	quickest  time.Duration // of their times between rows, 0 while not known
 
 	group sync.WaitGroup
 }
@@ -66,9 +66,8 @@ func (r *sampleRegion) newHouse() error {
 	m := r.p.Options().Remote
 	h := &house{
 		r: r, makers: m, plan: m.Plan(), first: true,
-		trusts: map[string]*trust{}, compared: map[rowPlace]check{}, remotes: map[string]*stats.Remote{}, paces: map[string]*pace{},
+		trusts: map[string]*trust{}, compared: map[rowPlace]check{}, addresses: map[string]*address{},
 	}
-	h.changed.L = &h.mu
 	if h.plan.Cached && r.p.Options().MemoryBudget == 0 { // under a budget rows are begun in order
 		h.router = newRouter(r.p.Readers()[0].Source)
 	}
@@ -101,6 +100,10 @@ func (h *house) start(ctx context.Context) error {
 		return err
 	}
 	h.first = false
+	h.mu.Lock()
+	h.run, h.left = ctx, now()
+	h.hold(true)
+	h.mu.Unlock()
 	h.group.Go(serve)
 	h.group.Go(func() { h.watch(ctx) })
 	return nil
@@ -124,7 +127,7 @@ func (h *house) Definition() rows.Definition { return definition(h.r.p) }
 // Note implements rows.House.
 func (h *house) Note(name string, n rows.Note, err error) {
 	h.mu.Lock()
-	s := h.remote(name)
+	s := &h.address(name).counts
 	events := &h.r.p.Options().Events
 	told := events.WorkerUp
 	switch n {
@@ -144,24 +147,12 @@ func (h *house) Note(name string, n rows.Note, err error) {
 	}
 }
 
-// remote returns the counts of a maker; mu is held.
-func (h *house) remote(name string) *stats.Remote {
-	s := h.remotes[name]
-	if s == nil {
-		s = &stats.Remote{Name: name}
-		h.remotes[name] = s
-	}
-	return s
-}
-
 func (h *house) stats() []stats.Remote {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	all := []stats.Remote{}
-	for _, s := range h.remotes {
-		one := *s
-		one.Up = slices.ContainsFunc(h.lanes, func(l *lane) bool { return l.name == one.Name })
-		all = append(all, one)
+	for _, a := range h.addresses {
+		all = append(all, a.shown())
 	}
 	slices.SortFunc(all, func(a, b stats.Remote) int { return strings.Compare(a.Name, b.Name) })
 	return all
@@ -173,7 +164,17 @@ func (h *house) count(n int) {
 	h.at += n
 	if (before == 0) != (h.at == 0) {
 		h.r.rows.Share(h.at > 0)
-		h.r.rows.Hold(h.at > 0 && h.plan.Only)
+	}
+	if h.at > 0 {
+		h.hold(true)
+	}
+}
+
+// hold has the workers of this process leave new rows to lanes, or not, if the plan says so; mu is held.
+func (h *house) hold(hold bool) {
+	if hold = hold && h.plan.Only; hold != h.held {
+		h.held = hold
+		h.r.rows.Hold(hold)
 	}
 }
 
@@ -195,16 +196,19 @@ func (h *house) made(f *Flight, row int, took int64, err error) {
 		h.spoiled(f, row)
 		return
 	}
-	c := h.cost.Load()
+	h.cost.Store(max(1, int64(least(time.Duration(h.cost.Load()), time.Duration(took)))))
+}
+
+// least returns what something takes when it waits for nothing, given what was known of it, 0 for nothing, and what it has
+// taken now: what takes longer has waited for a processor, for a disk, or for others.
+func least(known, took time.Duration) time.Duration {
 	switch {
-	case c == 0:
-		c = took
-	case took < c: // what took longer has waited for a processor, or for a disk
-		c += (took - c) / 4
-	default:
-		c += (took - c) / 32
+	case known == 0:
+		return took
+	case took < known:
+		return known + (took-known)/4
 	}
-	h.cost.Store(max(1, c))
+	return known + (took-known)/32
 }
 
 // rowCost returns what a row costs in this process, or if that is not known the time between
@@ -213,18 +217,7 @@ func (h *house) rowCost() time.Duration {
 	if c := h.cost.Load(); c > 0 {
 		return time.Duration(c)
 	}
-	return h.fastest()
-}
-
-// fastest returns the time between rows of the fastest address, 0 if it is not known; mu is
-// held.
-func (h *house) fastest() (row time.Duration) {
-	for _, l := range h.lanes {
-		if p := h.paces[l.name]; p != nil && p.row > 0 && (row == 0 || p.row < row) {
-			row = p.row
-		}
-	}
-	return row
+	return h.quickest
 }
 
 const (
@@ -248,6 +241,11 @@ func (h *house) watch(ctx context.Context) {
 		}
 		h.mu.Lock()
 		t, asked := now(), false
+		h.findQuickest()
+		h.ease(t)
+		if h.at == 0 && time.Duration(t-h.left) > h.plan.Patience {
+			h.hold(false)
+		}
 		for _, l := range h.lanes {
 			asked = asked || len(l.rows) > 0
 			if l.late(t) {
@@ -272,7 +270,7 @@ func (h *house) idle(worker int) bool {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.parked || worker >= 0 == (h.plan.Only && h.at > 0) {
+	if h.parked || worker >= 0 == h.held {
 		return false
 	}
 	if worker < 0 && h.r.p.Options().MemoryBudget > 0 { // the lane could not take the row (arbiter.giveBack)
@@ -280,7 +278,7 @@ func (h *house) idle(worker int) bool {
 	}
 	due := max(stealAfter, 2*h.rowCost())
 	if worker < 0 {
-		due = max(span, 4*h.fastest(), 2*h.rowCost()) // a row takes as long as it costs, however many come at once
+		due = h.slow()
 	}
 	t := now()
 	var from *lane
@@ -298,93 +296,122 @@ func (h *house) idle(worker int) bool {
 	if from == nil {
 		return false
 	}
-	h.remote(from.name).Stolen++
+	from.of.counts.Stolen++
 	from.giveBack(best, worker >= 0)
 	return true
 }
+
+// slow returns after what time a worker elsewhere is slow that sends nothing: a row takes as long as it costs, however
+// many come at once. Mu is held.
+func (h *house) slow() time.Duration { return max(span, 4*h.quickest, 2*h.rowCost()) }
 
 // older reports whether a row is of an older batch than y, or a later one of the same.
 func (x *laneRow) older(y *laneRow) bool {
 	return x.t.Age() < y.t.Age() || x.t.Age() == y.t.Age() && x.t.Row > y.t.Row
 }
 
-// Lane implements rows.House. Where there are more lanes than seats, they take turns.
+// Lane implements rows.House. Each request needs a seat. Where there are more lanes, they take turns; who waits
+// counts among those that may take rows all the same.
 func (h *house) Lane(ctx context.Context, name, instance string, m rows.Maker) error {
-	number := 0
-	if h.router != nil {
-		h.mu.Lock()
-		number = h.router.present(name, 1)
-		h.mu.Unlock()
-		defer func() {
-			h.mu.Lock()
-			h.router.present(name, -1)
-			h.mu.Unlock()
-		}()
-	}
-	l := &lane{h: h, name: name, number: number, instance: instance, at: -1}
-	for {
-		if err := h.sit(ctx, l, m); err != nil {
-			return err
-		}
-	}
-}
-
-// sit has a lane make rows until it fails, or has made a request and others wait for its seat.
-func (h *house) sit(ctx context.Context, l *lane, m rows.Maker) error {
-	h.standing.Add(1)
-	select {
-	case l.w = <-h.seats:
-		h.standing.Add(-1)
-	case <-ctx.Done():
-		h.standing.Add(-1)
-		return context.Cause(ctx)
-	}
-	defer l.end()
-	h.mu.Lock()
-	h.lanes = append(h.lanes, l)
-	h.mu.Unlock()
+	l := h.enter(name, instance)
+	defer l.leave()
 	for {
 		n, err := l.wanted(ctx)
+		if err == nil {
+			err = l.serve(ctx, m, n)
+		}
 		if err != nil {
 			return err
 		}
-		if err := l.take(ctx, n); err != nil {
-			return err
-		}
-		if err := l.ask(ctx, m); err != nil || h.standing.Load() > 0 {
-			return err
-		}
 	}
 }
 
-// end takes a lane off the house.
+// serve has a lane make up to n rows with one request.
+func (l *lane) serve(ctx context.Context, m rows.Maker, n int) error {
+	if err := l.take(ctx, n); err != nil {
+		h := l.h
+		h.mu.Lock()
+		h.refund(l)
+		h.mu.Unlock()
+		return err
+	}
+	defer l.end()
+	return l.ask(ctx, m)
+}
+
+// take takes up to n rows for the next request, and a seat for it. Rows of others are only taken where a seat is
+// free: who has rows of its own makes better use of it.
+func (l *lane) take(ctx context.Context, n int) error {
+	h, number := l.h, 0
+	if h.router != nil {
+		number = l.of.number
+	}
+	l.picked = l.picked[:0]
+	for relieve := true; ; {
+		own, err := h.r.rows.Wait(ctx, number, relieve)
+		if err != nil {
+			return err
+		}
+		if own {
+			select {
+			case l.w = <-h.seats:
+			case <-ctx.Done():
+				continue
+			}
+			l.picked = h.r.rows.Take(number, n, l.picked)
+		} else {
+			select {
+			case l.w = <-h.seats:
+			default:
+				relieve = false
+				continue
+			}
+			most := 1
+			if h.router.shards != nil { // that are read in order: one maker owns all rows
+				most = n
+			}
+			l.picked = h.r.rows.Relieve(most, l.of.free(h), l.picked)
+		}
+		if len(l.picked) > 0 {
+			return nil
+		}
+		l.rise()
+		relieve = own
+	}
+}
+
+// rise gives the lane's seat to others.
+func (l *lane) rise() {
+	l.h.seats <- l.w
+	l.w = nil
+}
+
+// end takes the request of a lane off the house.
 func (l *lane) end() {
 	h := l.h
 	h.mu.Lock()
 	h.refund(l)
 	l.giveUp()
-	l.stop()
-	h.lanes = slices.DeleteFunc(h.lanes, func(other *lane) bool { return other == l })
-	h.changed.Broadcast()
+	if l.cancel != nil { // an operator has ended the goroutine
+		h.paced(l)
+	}
+	if l.sits {
+		last := len(h.lanes) - 1
+		h.lanes[l.place], h.lanes[last].place = h.lanes[last], l.place
+		h.lanes, l.sits = h.lanes[:last], false
+	}
 	h.mu.Unlock()
-	l.drop() // a row that was arriving when the goroutine was ended
-	l.scratch = nil
-	h.seats <- l.w
+	l.cut() // a row that was arriving when the goroutine was ended
+	l.rows, l.cancel = l.rows[:0], nil
+	l.rise()
 }
 
 // wanted returns how many rows the lane is to ask for, and waits until it may.
 func (l *lane) wanted(ctx context.Context) (n int, err error) {
 	h := l.h
-	stop := context.AfterFunc(ctx, func() {
-		h.mu.Lock()
-		h.changed.Broadcast()
-		h.mu.Unlock()
-	})
-	defer stop()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for ctx.Err() == nil {
-		h.refund(l)
 		t := h.trust(l.instance)
 		if !t.proven {
 			l.stop()
@@ -404,7 +431,13 @@ func (l *lane) wanted(ctx context.Context) (n int, err error) {
 			l.probing, l.charged, l.probed = n, t, l.instance
 			return n, nil
 		}
-		h.changed.Wait()
+		stop := context.AfterFunc(ctx, func() {
+			h.mu.Lock()
+			t.changed.Broadcast()
+			h.mu.Unlock()
+		})
+		t.changed.Wait()
+		stop()
 	}
 	return 0, context.Cause(ctx)
 }
@@ -418,8 +451,8 @@ func (l *lane) rowsFor(n int) int {
 		n = min(n, int(span/cost))
 	}
 	o := h.r.p.Options()
-	n = min(n, (o.PrefetchDepth+1)*o.BatchSize/(2*max(1, h.at)))
-	switch fastest, own := h.fastest(), h.pace(l.name).row; {
+	n = min(n, (o.PrefetchDepth+1)*o.BatchSize/(2*max(1, min(h.at, h.plan.Lanes))))
+	switch fastest, own := h.quickest, l.of.pace.row; {
 	case own == 0:
 		n = min(n, probeRows)
 	case own > 2*fastest: // measured paces differ by as much without a reason

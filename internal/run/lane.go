@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"hash/maphash"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -16,15 +15,15 @@ import (
 // lane is one request at a time to a maker elsewhere. It is the rows.Answer of the request
 // and the rows.Row of the row that is arriving.
 type lane struct {
-	h    *house
-	w    *worker // for what stands behind the cut, while the lane has a seat; nobody else's
-	name string
-
-	number int // of the name, where rows are routed
+	h  *house
+	w  *worker // for what stands behind the cut, while the lane has a seat for a request; nobody else's
+	of *address
 
 	// house.mu guards these.
 	instance string    // the process that answered last
 	rows     []laneRow // of the request
+	sits     bool      // among house.lanes,
+	place    int       // where it is there
 	cancel   context.CancelFunc
 	began    int64 // when the request was sent
 	progress int64 // when its last row or bytes of it came
@@ -39,7 +38,6 @@ type lane struct {
 
 	// The lane's goroutine has these to itself.
 	picked   []executor.Taken // rows for the next request
-	suits    []int            // the owners of new rows
 	next     []laneRow        // the rows of the next request
 	q        rows.Request
 	ids      []int64
@@ -68,19 +66,6 @@ const (
 	gone                     // others make it, or have made it
 )
 
-// take takes up to n rows for the next request, and waits for the first.
-func (l *lane) take(ctx context.Context, n int) error {
-	l.picked = l.picked[:0]
-	if l.h.router != nil {
-		return l.takeRouted(ctx, n)
-	}
-	t, err := l.h.r.rows.Take(ctx, n)
-	if err == nil {
-		l.picked = append(l.picked, t)
-	}
-	return err
-}
-
 // ask has m make what was taken.
 func (l *lane) ask(ctx context.Context, m rows.Maker) error {
 	h := l.h
@@ -90,12 +75,12 @@ func (l *lane) ask(ctx context.Context, m rows.Maker) error {
 		return nil
 	}
 	err := m.Make(rctx, &l.q, l)
-	l.drop()
+	l.cut()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.remote(l.name).Asked += time.Duration(now() - l.began)
+	l.of.counts.Asked += time.Duration(now() - l.began)
 	whole := l.came == len(l.rows)
-	h.pace(l.name).add(l.came, now())
+	h.paced(l)
 	h.refund(l)
 	gaveUp := l.gaveUp
 	l.giveUp()
@@ -114,37 +99,6 @@ func (l *lane) ask(ctx context.Context, m rows.Maker) error {
 }
 
 var errShort = errors.New("the answer has fewer rows than were asked for")
-
-// pace is how fast rows come from an address, over all lanes: what a single request takes says
-// more of how many rows it asks for.
-type pace struct {
-	row   time.Duration // between rows; 0 while not known
-	came  int           // rows since then
-	since int64         // later by the time in which no request was in flight
-	ended int64         // when the last request ended
-}
-
-// paceOver is the time over which a pace is taken.
-const paceOver = 200 * time.Millisecond
-
-// pace returns that of an address; mu is held.
-func (h *house) pace(name string) *pace {
-	p := h.paces[name]
-	if p == nil {
-		p = &pace{since: now()}
-		h.paces[name] = p
-	}
-	return p
-}
-
-// add notes that rows have come.
-func (p *pace) add(rows int, t int64) {
-	p.came, p.ended = p.came+rows, t
-	if d := time.Duration(t - p.since); d >= paceOver && p.came > 0 {
-		p.row = d / time.Duration(p.came)
-		p.came, p.since = 0, t
-	}
-}
 
 // flight returns the flight of what was taken, and takes the rows that no sample is for off it. It returns
 // nil if none are left: the call of the rows may be another iteration's then.
@@ -189,10 +143,6 @@ func (l *lane) hold(cancel context.CancelFunc) bool {
 	defer h.mu.Unlock()
 	l.rows, l.next = l.next, l.rows[:0]
 	l.began = now()
-	if !slices.ContainsFunc(h.lanes, func(other *lane) bool { return other != l && other.name == l.name && len(other.rows) > 0 }) {
-		p := h.pace(l.name) // nobody asked meanwhile, so that time says nothing
-		p.since += l.began - max(p.ended, p.since)
-	}
 	l.progress, l.came, l.overdue, l.gaveUp, l.at = l.began, 0, false, false, -1
 	l.cancel = cancel
 	if h.parked {
@@ -200,7 +150,10 @@ func (l *lane) hold(cancel context.CancelFunc) bool {
 		l.rows = l.rows[:0]
 		return false
 	}
-	h.remote(l.name).Requests++
+	l.sits, l.place = true, len(h.lanes)
+	h.lanes = append(h.lanes, l)
+	l.of.counts.Requests++
+	l.of.asked(len(l.rows), l.began)
 	return true
 }
 
@@ -224,6 +177,7 @@ func (l *lane) giveUp() {
 	for i := range l.rows {
 		if l.rows[i].state == taken {
 			l.giveBack(i, false)
+			l.lost()
 		}
 	}
 	l.gaveUp = true
@@ -232,12 +186,25 @@ func (l *lane) giveUp() {
 	}
 }
 
+// lost counts a row that was asked for and does not come, unless the run wants no more of it; mu is
+// held.
+func (l *lane) lost() {
+	if !l.h.parked && l.h.run.Err() == nil {
+		l.of.counts.Lost++
+	}
+}
+
 // stop has the lane take no more rows; mu is held.
 func (l *lane) stop() {
-	if l.counted {
-		l.counted = false
-		l.h.count(-1)
+	if !l.counted {
+		return
 	}
+	l.h.left = now()
+	if l.overdue { // it has not worked since then
+		l.h.left = l.progress
+	}
+	l.counted = false
+	l.h.count(-1)
 }
 
 // late reports whether the lane's request is overdue; mu is held.
@@ -269,15 +236,19 @@ func (l *lane) Received(n int64) {
 	if n > 0 {
 		l.progress = now()
 	}
-	l.h.remote(l.name).Bytes += n
+	l.of.counts.Bytes += n
 	l.h.mu.Unlock()
 }
 
 // comes notes that row i has come; mu is held.
 func (l *lane) comes(i int) {
+	l.of.hand -= i + 1 - l.came
 	l.progress, l.came = now(), i+1
+	l.of.progress = l.progress
 	if i == 0 {
-		l.h.remote(l.name).Wait += time.Duration(l.progress - l.began)
+		wait := time.Duration(l.progress - l.began)
+		l.of.counts.Wait += wait
+		l.of.first = least(l.of.first, wait)
 	}
 }
 
@@ -288,7 +259,7 @@ func (l *lane) Failed(i int, why string) {
 	defer h.mu.Unlock()
 	l.comes(i)
 	if l.rows[i].state == taken {
-		h.remote(l.name).Failed++
+		l.of.counts.Failed++
 		l.giveBack(i, true)
 	}
 	h.couldNot(l.instance, why)
@@ -344,10 +315,20 @@ func (l *lane) over(s rowState) {
 	l.h.mu.Lock()
 	x.state = s
 	if s == done {
-		l.h.remote(l.name).Rows++
+		l.of.counts.Rows++
 	}
 	l.h.mu.Unlock()
 	l.h.r.rows.Done(x.t)
+}
+
+// cut has a row made again that was arriving when its request ended.
+func (l *lane) cut() {
+	if l.at >= 0 {
+		l.h.mu.Lock()
+		l.lost()
+		l.h.mu.Unlock()
+		l.drop()
+	}
 }
 
 // drop has a row that was arriving made again.
@@ -422,7 +403,7 @@ func (l *lane) End() {
 		l.w.rec.show()
 		state = done
 		h.mu.Lock()
-		h.remote(l.name).Receive += received
+		l.of.counts.Receive += received
 		h.mu.Unlock()
 	}
 	l.over(state)

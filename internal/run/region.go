@@ -148,6 +148,9 @@ func (r *sampleRegion) rowWork() *executor.Rows {
 	}
 	if r.house != nil {
 		w.Idle = r.house.idle
+		if r.house.router != nil {
+			w.Suits = r.suits
+		}
 	}
 	if r.pins != nil {
 		w.Start = r.pins.pin

@@ -1,9 +1,10 @@
 package run
 
 import (
-	"context"
 	"hash/fnv"
 	"slices"
+	"sync/atomic"
+	"time"
 
 	"github.com/planktonml/plankton/executor"
 	"github.com/planktonml/plankton/pipeline/datum"
@@ -14,52 +15,44 @@ import (
 // name and the block have the largest hash together, so all training programs agree on it
 // without asking each other, and when a maker comes or goes only its own blocks move.
 //
-// Who finds new rows first keeps them for their owners (executor.RowPool.Keep). A maker takes
-// rows of its own first, and where there are none relieves the one that has most: of one row, or where
+// Who finds new rows first keeps them for their owners (executor.Rows.Suits). A maker takes
+// rows of its own first, and where there are none relieves the one that has most, if it has more than it makes in
+// the time of a row that is in no cache (ease): of one row, or where
 // nearly all rows are of one shard, of up to half of them.
 type router struct {
-	shards []int64 // the index behind each, nil where samples are blocks
-
-	// house.mu guards these.
-	makers  []owner // that have lanes
-	numbers map[string]int
+	shards []int64                 // the index behind each, nil where samples are blocks
+	owners atomic.Pointer[[]owner] // the addresses that have lanes; never changed in place
 }
 
 type owner struct {
-	number int // from 1, for good
-	lanes  int
-	hash   uint64 // of the name
+	number int // of the address
+	hash   uint64
 }
 
 func newRouter(source datum.Source) *router {
-	r := &router{numbers: map[string]int{}}
+	r := &router{}
 	if s, ok := source.(datum.Sharded); ok {
 		r.shards = s.ShardEnds()
 	}
+	r.owners.Store(new([]owner))
 	return r
 }
 
-// present notes that a maker has a lane more or less, and returns its number; mu of the house is
-// held.
-func (r *router) present(name string, lanes int) int {
-	number := r.numbers[name]
-	if number == 0 {
-		number = len(r.numbers) + 1
-		r.numbers[name] = number
-	}
-	i := slices.IndexFunc(r.makers, func(o owner) bool { return o.number == number })
-	if i < 0 {
-		sum := fnv.New64a()
-		sum.Write([]byte(name))
-		i, r.makers = len(r.makers), append(r.makers, owner{number: number, hash: scramble(sum.Sum64())})
-	}
-	if r.makers[i].lanes += lanes; r.makers[i].lanes == 0 {
-		r.makers = slices.Delete(r.makers, i, i+1)
-	}
-	return number
+// add has an address own blocks; the house's mu is held.
+func (r *router) add(number int, name string) {
+	sum := fnv.New64a()
+	sum.Write([]byte(name))
+	owners := append(slices.Clone(*r.owners.Load()), owner{number, scramble(sum.Sum64())})
+	r.owners.Store(&owners)
 }
 
-// owner returns the number of the maker that owns the block of a sample; mu of the house is held.
+// remove has an address own none any more; the house's mu is held.
+func (r *router) remove(number int) {
+	owners := slices.DeleteFunc(slices.Clone(*r.owners.Load()), func(o owner) bool { return o.number == number })
+	r.owners.Store(&owners)
+}
+
+// owner returns the number of the address that owns the block of a sample, 0 for none.
 func (r *router) owner(sample int64) (number int) {
 	block := uint64(sample)
 	if r.shards != nil {
@@ -71,12 +64,34 @@ func (r *router) owner(sample int64) (number int) {
 	}
 	block = scramble(block)
 	var most uint64
-	for i := range r.makers {
-		if h := scramble(r.makers[i].hash ^ block); number == 0 || h > most {
-			number, most = r.makers[i].number, h
+	for _, o := range *r.owners.Load() {
+		if h := scramble(o.hash ^ block); number == 0 || h > most {
+			number, most = o.number, h
 		}
 	}
 	return number
+}
+
+// ease has an address relieved of rows only where all that are kept for it take longer than one costs in this process,
+// where its sample is in no cache either, or where it sends nothing; mu is held.
+func (h *house) ease(t int64) {
+	cost := time.Duration(h.cost.Load())
+	if h.router == nil || cost == 0 {
+		return
+	}
+	for _, a := range h.addresses {
+		enough := a.enough
+		if a.pace.row > 0 {
+			enough = 1 + int(cost/a.pace.row)
+		}
+		if a.requests > 0 && time.Duration(t-a.progress) > h.slow() {
+			enough = 1
+		}
+		if enough != a.enough && a.lanes > 0 {
+			a.enough = enough
+			h.r.rows.Ease(a.number, enough)
+		}
+	}
 }
 
 // scramble spreads numbers over all others, one to one (Steele, Lea and Flood 2014, Fast
@@ -88,45 +103,12 @@ func scramble(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// takeRouted takes up to n rows for the lane.
-func (l *lane) takeRouted(ctx context.Context, n int) error {
-	h := l.h
-	for {
-		t, fresh, err := h.r.rows.TakeFor(ctx, l.number)
-		if err != nil {
-			return err
-		}
-		if !fresh {
-			l.picked = append(l.picked, t)
-			break
-		}
-		l.keep(t)
+// suits returns the owners of new rows (executor.Rows.Suits).
+func (r *sampleRegion) suits(c *executor.Call, row, end int) []int {
+	samples := r.flights[c.Slot()].samples[0]
+	owners := make([]int, end-row)
+	for i := range min(end, len(samples)) - row { // for what is behind there is no sample
+		owners[i] = r.house.router.owner(samples[row+i])
 	}
-	for len(l.picked) < n {
-		t, ok := h.r.rows.TryFor(l.number)
-		if !ok {
-			break
-		}
-		l.picked = append(l.picked, t)
-	}
-	if len(l.picked) == 1 && h.router.shards != nil { // shards that are read in order: one maker owns all rows
-		l.picked = h.r.rows.Relieve(l.picked, n-1)
-	}
-	return nil
-}
-
-// keep keeps new rows for their owners.
-func (l *lane) keep(t executor.Taken) {
-	h := l.h
-	f := l.flight(&t)
-	if f == nil {
-		return
-	}
-	l.suits = l.suits[:0]
-	h.mu.Lock()
-	for row := t.Row; row < t.End; row++ {
-		l.suits = append(l.suits, h.router.owner(f.samples[0][row]))
-	}
-	h.mu.Unlock()
-	h.r.rows.Keep(t, l.suits)
+	return owners
 }

@@ -3,6 +3,7 @@ package run
 import (
 	"fmt"
 	"hash/maphash"
+	"sync"
 
 	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/pipeline/rows"
@@ -26,14 +27,17 @@ type trust struct {
 	need, asked   int // rows to compare; those that lanes have asked for
 	equal, failed int
 	proven        bool
-	used          int   // rows since the last one that was compared
-	err           error // why nothing of it is used
+	used          int       // rows since the last one that was compared
+	err           error     // why nothing of it is used
+	changed       sync.Cond // whether its lanes may go on has changed
 }
 
 // check is a row that came from elsewhere and that this process makes, too.
 type check struct {
-	sum            uint64
-	instance, name string
+	sum      uint64
+	instance string
+	l        *lane // that it came on,
+	began    int64 // in the request that began then
 }
 
 // trust returns what is known of a process; mu is held.
@@ -41,11 +45,15 @@ func (h *house) trust(instance string) *trust {
 	t := h.trusts[instance]
 	if t == nil {
 		if len(h.trusts) >= mostTrusts {
+			for _, t := range h.trusts {
+				t.changed.Broadcast()
+			}
 			clear(h.trusts)
 		}
 		r := h.r.p.Readers()[0]
 		left := r.Source.Len()/int64(max(1, r.Plan.Shards))/probeShare - h.probed
 		t = &trust{need: int(min(probation, max(probeRows, left/8)))}
+		t.changed.L = &h.mu
 		h.probed += int64(t.need)
 		h.trusts[instance] = t
 	}
@@ -74,13 +82,14 @@ func (h *house) refund(l *lane) {
 	}
 	t := l.charged
 	for i := range l.rows {
-		if c, ok := h.compared[rowPlace{l.rows[i].f, l.rows[i].t.Row}]; ok && c.instance == l.probed {
+		c, ok := h.compared[rowPlace{l.rows[i].f, l.rows[i].t.Row}] // the place may be that of another batch by now
+		if ok && c.l == l && c.began == l.began && c.instance == l.probed {
 			l.probing--
 		}
 	}
 	t.asked = max(t.equal, t.asked-l.probing)
 	l.probing, l.charged = 0, nil
-	h.changed.Broadcast()
+	t.changed.Broadcast()
 }
 
 // compareValue returns where a value goes to that is only compared.
@@ -127,7 +136,7 @@ func (l *lane) compareRow() {
 	l.addValue()
 	x := &l.rows[l.at]
 	h.mu.Lock()
-	h.compared[rowPlace{x.f, x.t.Row}] = check{l.sum.Sum64(), l.instance, l.name}
+	h.compared[rowPlace{x.f, x.t.Row}] = check{l.sum.Sum64(), l.instance, l, l.began}
 	h.checks.Add(1)
 	l.giveBack(l.at, true)
 	l.at = -1
@@ -178,18 +187,19 @@ func (h *house) compare(w *worker, f *Flight, row int) {
 	defer h.mu.Unlock()
 	t := h.trust(c.instance)
 	if sum.Sum64() == c.sum {
-		h.remote(c.name).Audited++
+		c.l.of.counts.Audited++
 		t.equal++
 		t.proven = t.proven || t.equal >= t.need
 	} else if t.err == nil {
 		h.distrust(t, c.instance, fmt.Sprintf("it makes another row of %s than this process: its data differ under the same names, or its memory is broken", h.r.p.Readers()[0].Describe(f.samples[0][row])))
 	}
-	h.changed.Broadcast()
+	t.changed.Broadcast()
 }
 
 // distrust has nothing of a process used any more; mu is held.
 func (h *house) distrust(t *trust, instance, reason string) {
 	t.err = &rows.DistrustError{Instance: instance, Reason: reason}
+	t.changed.Broadcast()
 	for _, l := range h.lanes {
 		if l.instance == instance {
 			l.giveUp()
@@ -227,8 +237,8 @@ func (h *house) spoiled(f *Flight, row int) {
 		h.mu.Lock()
 		if t := h.trust(c.instance); !t.proven {
 			t.asked = max(t.equal, t.asked-1)
+			t.changed.Broadcast()
 		}
-		h.changed.Broadcast()
 		h.mu.Unlock()
 	}
 }

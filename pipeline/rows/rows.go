@@ -47,7 +47,7 @@ type Makers interface {
 type Plan struct {
 	Lanes    int           // requests at once, over all makers, at most
 	Rows     int           // rows of a request, at most
-	Only     bool          // workers of the process take new rows only while no maker works
+	Only     bool          // workers of the process take new rows only when no maker has worked for Patience
 	Patience time.Duration // the shortest time after which rows that do not come are overdue
 	Audit    int           // one row in so many is made in this process as well and compared; 0 none
 	Cached   bool          // makers keep what they have read: rows go to the one that has read their block before, if it is free

@@ -10,15 +10,16 @@ import (
 // knows. Behind a load balancer an address is several processes.
 type Remote struct {
 	Name     string        `json:"name"`
-	Up       bool          `json:"up"`                // it makes rows now
+	Up       bool          `json:"up"`                // it makes rows, or did a second ago
 	Rows     int64         `json:"rows"`              // that it made and a batch got
 	Bytes    int64         `json:"bytes"`             // that came from it
 	Requests int64         `json:"requests"`          // that it was sent
 	Wait     time.Duration `json:"wait_ns"`           // from sending a request to its first row, summed up
 	Receive  time.Duration `json:"receive_ns"`        // from the first byte of a row that a batch got to its last, summed up
 	Asked    time.Duration `json:"asked_ns"`          // from sending a request to the end of its answer, summed up
-	Stolen   int64         `json:"stolen"`            // rows that others made while it was asked for them
-	Failed   int64         `json:"failed"`            // rows that it could not make
+	Stolen   int64         `json:"stolen"`            // rows that were taken from a request which went on, since the consumer waited for them
+	Failed   int64         `json:"failed"`            // rows of which it answered that it could not make them
+	Lost     int64         `json:"lost"`              // rows that did not come, or not whole, since their request broke, or was overdue, refused or turned away
 	Audited  int64         `json:"audited"`           // rows that this process made as well and found equal
 	Downs    int64         `json:"downs"`             // times that it stopped answering, or was too late
 	Refused  int64         `json:"refused"`           // times that it was refused
@@ -32,8 +33,8 @@ func (r Remote) String() string {
 	if r.Up {
 		state = "up"
 	}
-	fmt.Fprintf(&b, "worker %s: %s, %d rows in %d requests, %.1f MB, first row after %v, %d stolen, %d failed, %d audited",
-		r.Name, state, r.Rows, r.Requests, float64(r.Bytes)/1e6, round(each(r.Wait, r.Requests)), r.Stolen, r.Failed, r.Audited)
+	fmt.Fprintf(&b, "worker %s: %s, %d rows in %d requests, %.1f MB, first row after %v, %d stolen, %d failed, %d lost, %d audited",
+		r.Name, state, r.Rows, r.Requests, float64(r.Bytes)/1e6, round(each(r.Wait, r.Requests)), r.Stolen, r.Failed, r.Lost, r.Audited)
 	if r.Downs > 0 {
 		fmt.Fprintf(&b, ", %d times down", r.Downs)
 	}
@@ -81,6 +82,7 @@ func subRemote(now, earlier []Remote) []Remote {
 			r.Asked -= e.Asked
 			r.Stolen -= e.Stolen
 			r.Failed -= e.Failed
+			r.Lost -= e.Lost
 			r.Audited -= e.Audited
 			r.Downs -= e.Downs
 			r.Refused -= e.Refused
