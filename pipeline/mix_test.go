@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -354,4 +355,21 @@ func TestTheSourcesOfAMixGather(t *testing.T) {
 	m = &mixSource{}
 	m.add(numbers{n: 5})
 	require.False(t, m.Gathers(), "one that cannot")
+}
+
+// fetchedTenfold are numbers that are fetched ahead.
+type fetchedTenfold struct{ numbers }
+
+func (fetchedTenfold) ReadAhead() int { return 4 }
+
+func (fetchedTenfold) Prefetch(context.Context, int64) bool { return true }
+
+// Of a mix of parts of data sets, those that cannot be fetched ahead are left alone.
+func TestAMixFetchesWhatCanBeFetched(t *testing.T) {
+	m := &mixSource{}
+	m.add(&splitSource{Source: numbers{n: 8}, split: Split{Holdout: true}, held: 4})
+	m.add(fetchedTenfold{numbers{n: 4}})
+	require.Equal(t, 4, m.ReadAhead())
+	require.False(t, m.Prefetch(t.Context(), 1))
+	require.True(t, m.Prefetch(t.Context(), 5))
 }

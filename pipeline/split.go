@@ -165,7 +165,7 @@ func (p *splitSource) Label(index int64) (int32, bool) {
 
 // Prefetch implements datum.Prefetcher.
 func (p *splitSource) Prefetch(ctx context.Context, index int64) bool {
-	return p.prefetcher.Prefetch(ctx, p.whole(index))
+	return p.prefetcher != nil && p.prefetcher.Prefetch(ctx, p.whole(index))
 }
 
 // ReadAhead implements datum.Prefetcher.

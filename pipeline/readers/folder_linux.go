@@ -66,7 +66,11 @@ func entryKind(folder int, kind byte, name []byte) (fs.FileMode, error) {
 		return fs.ModeSymlink, nil
 	case unix.DT_UNKNOWN:
 		var st unix.Stat_t
-		if err := unix.Fstatat(folder, string(name), &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		err := unix.EINTR
+		for err == unix.EINTR { // as file systems of the network may answer a signal
+			err, _ = unix.Fstatat(folder, string(name), &st, unix.AT_SYMLINK_NOFOLLOW).(unix.Errno)
+		}
+		if err != 0 {
 			return 0, err
 		}
 		return entryKind(folder, byte(st.Mode&unix.S_IFMT>>12), name)
