@@ -4,6 +4,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 )
@@ -100,5 +101,36 @@ func TestRanks(t *testing.T) {
 			require.True(t, i == 0 || x.kept.len() <= e.ranks[i-1].kept.len())
 		}
 		require.Equal(t, all, e.kept)
+	}
+}
+
+// Who was notified of some rows may find older ones that others were notified of, and has no room for the former: somebody else
+// looks for these then. Such are rows that are kept for a taker, rows for anybody, and new ones.
+func TestRowsThatAreLeftAreLookedFor(t *testing.T) {
+	for name, left := range map[string]func(e *RowPool){
+		"kept":    func(e *RowPool) { e.assign(1, Taken{Row: 1, End: 2}) },
+		"anybody": func(e *RowPool) { e.assign(0, Taken{Row: 1, End: 2}) },
+		"again":   func(e *RowPool) { e.again.push(Taken{Row: 1, End: 2}) },
+		"new":     func(e *RowPool) { e.limit.Store(2) },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			suits := func(*Call, int, int) []int { return []int{1, 1} }
+			e := &RowPool{cfg: &Rows{N: 2, Suits: suits}, tickets: 2, grain: 1, slots: []rowSlot{{call: new(Call), kept: make([]int32, 2)}}, armed: 1}
+			e.wake.L, e.quiet.L = &e.mu, &e.mu
+			e.Join(1)
+			found := false
+			go func() {
+				own, err := e.Wait(t.Context(), 1, true)
+				found = own && err == nil
+			}()
+			synctest.Wait()
+			e.mu.Lock()
+			e.again.push(Taken{Row: 0, End: 1})
+			left(e) // whoever was notified of both is still to look for the second one
+			e.mu.Unlock()
+			require.Equal(t, 0, e.Take(1, 1, nil)[0].Row)
+			synctest.Wait()
+			require.True(t, found, name)
+		})
 	}
 }

@@ -395,7 +395,19 @@ func (e *RowPool) Take(number, n int, picked []Taken) []Taken {
 		}
 	}
 	e.counted()
+	e.passOn(x)
 	return picked
+}
+
+// passOn has others look for the rows that somebody leaves who has taken some: each that waits was notified of some rows, and may
+// have found others. Mu is held.
+func (e *RowPool) passOn(x *taker) {
+	if x.kept.len() > 0 {
+		e.notify(x)
+	}
+	if e.again.len() > 0 || e.takers[0].kept.len() > 0 || e.next.Load() < e.limit.Load() {
+		e.notifyAny(1)
+	}
 }
 
 // GiveBack gives rows of Take back, which have not been made: they are made before all that

@@ -144,12 +144,12 @@ func (l *lane) hold(cancel context.CancelFunc) bool {
 	l.rows, l.next = l.next, l.rows[:0]
 	l.began = now()
 	l.progress, l.came, l.overdue, l.gaveUp, l.at = l.began, 0, false, false, -1
-	l.cancel = cancel
 	if h.parked {
 		l.giveUp()
 		l.rows = l.rows[:0]
 		return false
 	}
+	l.cancel = cancel // from now on the request counts among those of its address (asked, paced)
 	l.sits, l.place = true, len(h.lanes)
 	h.lanes = append(h.lanes, l)
 	l.of.counts.Requests++
