@@ -68,7 +68,8 @@ func (m *shared) part(offset uint64, n int) ([]byte, bool) {
 // since whoever asked has read them all before the next request. Nil is nowhere.
 type places struct {
 	m     *shared
-	taken atomic.Int64
+	taken atomic.Int64 // bytes, also for values that found no room
+	held  atomic.Int64 // bytes of values that are there
 }
 
 // newPlaces returns the places of an answer; free ends them.
@@ -85,12 +86,12 @@ func (p *places) free() {
 	}
 }
 
-// bytes returns how many are taken.
+// bytes returns how many bytes of values are there.
 func (p *places) bytes() int64 {
 	if p == nil {
 		return 0
 	}
-	return min(p.taken.Load(), int64(len(p.m.b)))
+	return p.held.Load()
 }
 
 // put copies the elements of a value into the memory, if there is room for them, and returns where
@@ -105,6 +106,7 @@ func (p *places) put(data []byte) (offset uint64, ok bool) {
 		return 0, false
 	}
 	copy(p.m.b[end-n:], data)
+	p.held.Add(int64(len(data)))
 	return uint64(end - n), true
 }
 
