@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -357,13 +358,16 @@ func TestLookAheadOverFiles(t *testing.T) {
 		return take(t, l, 20)
 	}
 	require.Equal(t, read(files), read(far))
-	require.Positive(t, far.counts.Hits)
-	require.Zero(t, far.counts.Misses)
+	counts := far.Traffic().LookAhead
+	require.Positive(t, counts.Hits)
+	require.Zero(t, counts.Misses)
 }
 
 // rangedMap is a place that is asked for ranges.
 type rangedMap struct {
 	fstest.MapFS
+
+	mu     sync.Mutex
 	counts storage.LookAhead
 }
 
@@ -371,5 +375,15 @@ func (m *rangedMap) ReadRange(_ context.Context, name string, off int64, dst []b
 	return copy(dst, m.MapFS[name].Data[off:]), nil
 }
 
-func (m *rangedMap) Traffic() storage.Traffic       { return storage.Traffic{LookAhead: m.counts} }
-func (m *rangedMap) CountAhead(c storage.LookAhead) { m.counts = m.counts.Add(c) }
+func (m *rangedMap) Traffic() storage.Traffic {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return storage.Traffic{LookAhead: m.counts}
+}
+
+// CountAhead is called by whoever ends a batch.
+func (m *rangedMap) CountAhead(c storage.LookAhead) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.counts = m.counts.Add(c)
+}
