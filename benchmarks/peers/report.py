@@ -49,7 +49,8 @@ class Runs:
                 self.errors.setdefault((*where, run["program"]), run["error"])
                 self.cells[where].setdefault(run["program"], {})
             else:
-                run["own_start_s"] = run["first_batch_s"] - run.get("import_s", 0)
+                if "first_batch_s" in run:  # all but those that decode alone
+                    run["own_start_s"] = run["first_batch_s"] - run.get("import_s", 0)
                 self.cells[where][run["program"]][run["round"]] = run
 
     @property
