@@ -33,8 +33,8 @@ GLOBL colorFactors<>(SB), RODATA|NOPTR, $8
 	WIDEN Y, V17.H8, V17.H8; \
 	WIDEN Y, V16.H8, V16.H8
 
-// func yccToRGBNEON(dst, y, cb, cr *uint8, n int)
-TEXT ·yccToRGBNEON(SB), NOSPLIT, $0-40
+// func yccToRGBAssembly(dst, y, cb, cr *uint8, n int)
+TEXT ·yccToRGBAssembly(SB), NOSPLIT, $0-40
 	MOVD dst+0(FP), R0
 	MOVD y+8(FP), R1
 	MOVD cb+16(FP), R2

@@ -122,8 +122,8 @@ GLOBL idctFactors<>(SB), RODATA|NOPTR, $32
 	VZIP1 b.T, a.T, lower.T; \
 	VZIP2 b.T, a.T, upper.T
 
-// func idctNEON(dst *uint8, stride int, b *block, q *quantTable)
-TEXT ·idctNEON(SB), NOSPLIT, $0-32
+// func idctAssembly(dst *uint8, stride int, b *block, q *quantTable)
+TEXT ·idctAssembly(SB), NOSPLIT, $0-32
 	MOVD dst+0(FP), R0
 	MOVD stride+8(FP), R1
 	MOVD b+16(FP), R2
@@ -237,8 +237,8 @@ GLOBL idct2Factors<>(SB), RODATA|NOPTR, $16
 	NARROW(12, 26, 18); \
 	NARROW(12, 27, 19)
 
-// func idct4x4NEON(dst *uint8, stride int, b *block, q *quantTable)
-TEXT ·idct4x4NEON(SB), NOSPLIT, $0-32
+// func idct4x4Assembly(dst *uint8, stride int, b *block, q *quantTable)
+TEXT ·idct4x4Assembly(SB), NOSPLIT, $0-32
 	MOVD dst+0(FP), R0
 	MOVD stride+8(FP), R1
 	MOVD b+16(FP), R2
@@ -296,8 +296,8 @@ TEXT ·idct4x4NEON(SB), NOSPLIT, $0-32
 	NARROW(13, 26, 16); \
 	NARROW(13, 27, 17)
 
-// func idct2x2NEON(dst *uint8, stride int, b *block, q *quantTable)
-TEXT ·idct2x2NEON(SB), NOSPLIT, $0-32
+// func idct2x2Assembly(dst *uint8, stride int, b *block, q *quantTable)
+TEXT ·idct2x2Assembly(SB), NOSPLIT, $0-32
 	MOVD dst+0(FP), R0
 	MOVD stride+8(FP), R1
 	MOVD b+16(FP), R2

@@ -29,21 +29,6 @@ func decodeACAVX2(r *bitReader, c *scanComponent, b *scratchBlock, dst *uint8, s
 //go:noescape
 func skipMCUAVX2(r *bitReader, comps **scanComponent, block, n, start int) (at, k int)
 
-// idctAVX2 is idctGeneric.
-//
-//go:noescape
-func idctAVX2(dst *uint8, stride int, b *block, q *quantTable)
-
-// idct4x4AVX2 is idct4x4Generic.
-//
-//go:noescape
-func idct4x4AVX2(dst *uint8, stride int, b *block, q *quantTable)
-
-// idct2x2AVX2 is idct2x2Generic.
-//
-//go:noescape
-func idct2x2AVX2(dst *uint8, stride int, b *block, q *quantTable)
-
 // upsampleH2V2AVX2 doubles the samples near[1:n+1], which have neighbours on both
 // sides, n being a positive multiple of lanes.
 //
@@ -54,19 +39,6 @@ func upsampleH2V2AVX2(dst, near, far *uint8, n int)
 //
 //go:noescape
 func upsampleH2V2ShortAVX2(dst, near, far *uint8)
-
-// upsampleH2AVX2 doubles the samples src[1:n+1] likewise.
-//
-//go:noescape
-func upsampleH2AVX2(dst, src *uint8, n int)
-
-// yccToRGBAVX2 converts n pixels, a positive multiple of lanes.
-//
-//go:noescape
-func yccToRGBAVX2(dst, y, cb, cr *uint8, n int)
-
-// lanes is how many samples the row kernels take at a time.
-const lanes = 16
 
 // decodeBlock is decodeBlockGeneric.
 func decodeBlock(r *bitReader, c *scanComponent, b *scratchBlock, dst []uint8) {
@@ -123,48 +95,6 @@ func skipMCU(r *bitReader, comps []*scanComponent) {
 	}
 }
 
-func idct8x8(dst []uint8, stride int, b *block, q *quantTable) {
-	if !useAssembly {
-		idctGeneric(dst, stride, b, q)
-		return
-	}
-	_ = dst[7*stride+7]
-	idctAVX2(&dst[0], stride, b, q)
-}
-
-func idct4x4(dst []uint8, stride int, b *block, q *quantTable) {
-	if !useAssembly {
-		idct4x4Generic(dst, stride, b, q)
-		return
-	}
-	_ = dst[3*stride+3]
-	idct4x4AVX2(&dst[0], stride, b, q)
-}
-
-func idct2x2(dst []uint8, stride int, b *block, q *quantTable) {
-	if !useAssembly {
-		idct2x2Generic(dst, stride, b, q)
-		return
-	}
-	_ = dst[stride+1]
-	idct2x2AVX2(&dst[0], stride, b, q)
-}
-
-func upsampleH2(dst, src []uint8) {
-	n := (len(src) - 2) &^ (lanes - 1)
-	if !useAssembly || n <= 0 {
-		upsampleH2Generic(dst, src)
-		return
-	}
-	// The generic code does the samples on the edges, and ones beside them that are
-	// done again. So are the last ones that do not fill a register.
-	last, tail := len(src)-2, len(src)-2-lanes
-	upsampleH2Generic(dst[:4], src[:2])
-	upsampleH2Generic(dst[2*last:], src[last:])
-	upsampleH2AVX2(&dst[2], &src[0], n)
-	upsampleH2AVX2(&dst[2+2*tail], &src[tail], lanes)
-}
-
 func upsampleH2V2(dst, near, far []uint8) {
 	n := (len(near) - 2) &^ (lanes - 1)
 	far = far[:len(near)]
@@ -181,17 +111,4 @@ func upsampleH2V2(dst, near, far []uint8) {
 	upsampleH2V2Generic(dst[2*last:], near[last:], far[last:])
 	upsampleH2V2AVX2(&dst[2], &near[0], &far[0], n)
 	upsampleH2V2AVX2(&dst[2+2*tail], &near[tail], &far[tail], lanes)
-}
-
-func yccToRGB(dst, y, cb, cr []uint8) {
-	n := len(y) &^ (lanes - 1)
-	if !useAssembly || n == 0 {
-		yccToRGBGeneric(dst, y, cb, cr)
-		return
-	}
-	_, _, _ = dst[3*len(y)-1], cb[len(y)-1], cr[len(y)-1]
-	yccToRGBAVX2(&dst[0], &y[0], &cb[0], &cr[0], n)
-	if tail := len(y) - lanes; n < len(y) {
-		yccToRGBAVX2(&dst[3*tail], &y[tail], &cb[tail], &cr[tail], lanes)
-	}
 }

@@ -1120,9 +1120,9 @@ done:
 	MOVQ R10, k+48(FP)
 	RET
 
-// func idctAVX2(dst *byte, stride int, b *byte, q *byte)
+// func idctAssembly(dst *byte, stride int, b *byte, q *byte)
 // Requires: AVX, AVX2
-TEXT ·idctAVX2(SB), NOSPLIT, $0-32
+TEXT ·idctAssembly(SB), NOSPLIT, $0-32
 	MOVQ         dst+0(FP), AX
 	MOVQ         stride+8(FP), CX
 	MOVQ         b+16(FP), DX
@@ -1419,9 +1419,9 @@ DATA idct4Transpose<>+30(SB)/1, $0x0b
 DATA idct4Transpose<>+31(SB)/1, $0x0f
 GLOBL idct4Transpose<>(SB), RODATA|NOPTR, $32
 
-// func idct4x4AVX2(dst *byte, stride int, b *byte, q *byte)
+// func idct4x4Assembly(dst *byte, stride int, b *byte, q *byte)
 // Requires: AVX, AVX2
-TEXT ·idct4x4AVX2(SB), NOSPLIT, $0-32
+TEXT ·idct4x4Assembly(SB), NOSPLIT, $0-32
 	MOVQ         dst+0(FP), AX
 	MOVQ         stride+8(FP), CX
 	MOVQ         b+16(FP), DX
@@ -1571,9 +1571,9 @@ DATA idct2Round2<>+24(SB)/4, $0x08080000
 DATA idct2Round2<>+28(SB)/4, $0x08080000
 GLOBL idct2Round2<>(SB), RODATA|NOPTR, $32
 
-// func idct2x2AVX2(dst *byte, stride int, b *byte, q *byte)
+// func idct2x2Assembly(dst *byte, stride int, b *byte, q *byte)
 // Requires: AVX, AVX2
-TEXT ·idct2x2AVX2(SB), NOSPLIT, $0-32
+TEXT ·idct2x2Assembly(SB), NOSPLIT, $0-32
 	MOVQ         dst+0(FP), AX
 	MOVQ         stride+8(FP), CX
 	MOVQ         b+16(FP), DX
@@ -1770,9 +1770,9 @@ DATA round2<>+28(SB)/2, $0x0002
 DATA round2<>+30(SB)/2, $0x0002
 GLOBL round2<>(SB), RODATA|NOPTR, $32
 
-// func upsampleH2AVX2(dst *byte, src *byte, n int)
+// func upsampleH2Assembly(dst *byte, src *byte, n int)
 // Requires: AVX, AVX2
-TEXT ·upsampleH2AVX2(SB), NOSPLIT, $0-24
+TEXT ·upsampleH2Assembly(SB), NOSPLIT, $0-24
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -2035,9 +2035,9 @@ DATA shuffleB1<>+30(SB)/1, $0x80
 DATA shuffleB1<>+31(SB)/1, $0x80
 GLOBL shuffleB1<>(SB), RODATA|NOPTR, $32
 
-// func yccToRGBAVX2(dst *byte, y *byte, cb *byte, cr *byte, n int)
+// func yccToRGBAssembly(dst *byte, y *byte, cb *byte, cr *byte, n int)
 // Requires: AVX, AVX2
-TEXT ·yccToRGBAVX2(SB), NOSPLIT, $0-40
+TEXT ·yccToRGBAssembly(SB), NOSPLIT, $0-40
 	MOVQ dst+0(FP), AX
 	MOVQ y+8(FP), CX
 	MOVQ cb+16(FP), DX

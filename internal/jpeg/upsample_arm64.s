@@ -55,8 +55,8 @@ samples:
 	BNE samples
 	RET
 
-// func upsampleH2NEON(dst, src *uint8, n int)
-TEXT ·upsampleH2NEON(SB), NOSPLIT, $0-24
+// func upsampleH2Assembly(dst, src *uint8, n int)
+TEXT ·upsampleH2Assembly(SB), NOSPLIT, $0-24
 	MOVD dst+0(FP), R0
 	MOVD src+8(FP), R1
 	MOVD n+16(FP), R2

@@ -97,7 +97,7 @@ func (c *idctData) transform(dst, stride, b, q reg.Register) {
 }
 
 func idct(c *idctData) {
-	TEXT("idctAVX2", NOSPLIT, "func(dst *byte, stride int, b, q *byte)")
+	TEXT("idctAssembly", NOSPLIT, "func(dst *byte, stride int, b, q *byte)")
 	dst := Load(Param("dst"), GP64())
 	stride := Load(Param("stride"), GP64())
 	b := Load(Param("b"), GP64())

@@ -81,7 +81,7 @@ func idct4() {
 		return y
 	}
 
-	TEXT("idct4x4AVX2", NOSPLIT, "func(dst *byte, stride int, b, q *byte)")
+	TEXT("idct4x4Assembly", NOSPLIT, "func(dst *byte, stride int, b, q *byte)")
 	dst, stride, b, q := params()
 	y := pass(YMM, dequantise(b, q), round1, 12)
 	first := unpackPairs(pack(y[0], y[2]), pack(y[1], y[3]))
@@ -122,7 +122,7 @@ func idct2() {
 		return y0, y1
 	}
 
-	TEXT("idct2x2AVX2", NOSPLIT, "func(dst *byte, stride int, b, q *byte)")
+	TEXT("idct2x2Assembly", NOSPLIT, "func(dst *byte, stride int, b, q *byte)")
 	dst, stride, b, q := params()
 	pairs := dequantise(b, q)
 	y0, y1 := pass(YMM, pairs[0], pairs[2], pairs[3], round1, 13)

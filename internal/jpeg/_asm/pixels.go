@@ -97,7 +97,7 @@ func upsampleH2V2Short(round8, round7 Mem) {
 
 func upsampleH2() {
 	round1, round2 := words("round1", 1), words("round2", 2)
-	TEXT("upsampleH2AVX2", NOSPLIT, "func(dst, src *byte, n int)")
+	TEXT("upsampleH2Assembly", NOSPLIT, "func(dst, src *byte, n int)")
 	dst := Load(Param("dst"), GP64())
 	src := Load(Param("src"), GP64())
 	n := Load(Param("n"), GP64())
@@ -134,7 +134,7 @@ func yccToRGB() {
 	shuffleRG := [2]Mem{perLane("shuffleRG0", rg[0]), perLane("shuffleRG1", rg[1])}
 	shuffleB := [2]Mem{perLane("shuffleB0", bb[0]), perLane("shuffleB1", bb[1])}
 
-	TEXT("yccToRGBAVX2", NOSPLIT, "func(dst, y, cb, cr *byte, n int)")
+	TEXT("yccToRGBAssembly", NOSPLIT, "func(dst, y, cb, cr *byte, n int)")
 	dst := Load(Param("dst"), GP64())
 	py := Load(Param("y"), GP64())
 	pcb := Load(Param("cb"), GP64())
