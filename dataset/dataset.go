@@ -25,6 +25,7 @@ import (
 	"strings"
 
 	"github.com/planktonml/plankton/internal/printable"
+	"github.com/planktonml/plankton/internal/readdir"
 	"github.com/planktonml/plankton/pipeline"
 	"github.com/planktonml/plankton/pipeline/datum"
 	"github.com/planktonml/plankton/storage"
@@ -225,7 +226,12 @@ func (d *Data) recognise() error {
 		if info.Mode().IsRegular() {
 			return d.single()
 		}
-		names, err := d.local()
+		var names []string
+		err = readdir.Each(d.Root, func(name []byte, kind fs.FileMode) {
+			if name := string(name); d.candidate(name, kind) {
+				names = append(names, name)
+			}
+		})
 		if err != nil {
 			return nil // likewise
 		}
@@ -235,38 +241,18 @@ func (d *Data) recognise() error {
 	if err != nil {
 		return err
 	}
-	return d.take(d.candidates(nil, entries))
-}
-
-// local returns the names of the files in the folder that may be shards. It may hold millions
-// of pictures, so it is read piecemeal.
-func (d *Data) local() (names []string, err error) {
-	folder, err := os.Open(d.Root)
-	if err != nil {
-		return nil, err
-	}
-	defer folder.Close()
-	for {
-		entries, err := folder.ReadDir(1024)
-		names = d.candidates(names, entries)
-		if errors.Is(err, io.EOF) {
-			return names, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-}
-
-// candidates appends the names of the files that are shards, or would be if they were not compressed.
-func (d *Data) candidates(names []string, entries []fs.DirEntry) []string {
+	var names []string
 	for _, e := range entries {
-		name := e.Name()
-		if !e.IsDir() && !strings.HasPrefix(name, ".") && (d.options.formatOf(name) != "" || index.RefuseCompressed(name) != nil) {
-			names = append(names, name)
+		if d.candidate(e.Name(), e.Type()) {
+			names = append(names, e.Name())
 		}
 	}
-	return names
+	return d.take(names)
+}
+
+// candidate reports whether a file is a shard, or would be if it was not compressed.
+func (d *Data) candidate(name string, kind fs.FileMode) bool {
+	return !kind.IsDir() && !strings.HasPrefix(name, ".") && (d.options.formatOf(name) != "" || index.RefuseCompressed(name) != nil)
 }
 
 // single takes a file of the machine for the only shard.

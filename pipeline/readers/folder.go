@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/planktonml/plankton/internal/readdir"
 	"github.com/planktonml/plankton/storage"
 )
 
@@ -195,7 +196,7 @@ func (f *folder) listOne(dir string, deep bool) (below []string, err error) {
 			err = take([]byte(e.Name()), e.Type(), e.Info)
 		}
 	} else {
-		err = readFolder(f.root+dir, func(name []byte, kind fs.FileMode) { _ = take(name, kind, nil) }) // sizes, which alone can fail, are not asked for
+		err = readdir.Each(f.root+dir, func(name []byte, kind fs.FileMode) { _ = take(name, kind, nil) }) // sizes, which alone can fail, are not asked for
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", shown(shownAs(f.root+dir)), cause(err))

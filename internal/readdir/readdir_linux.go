@@ -1,4 +1,4 @@
-package readers
+package readdir
 
 import (
 	"bytes"
@@ -15,10 +15,10 @@ import (
 // entryRooms are for what the system tells of folders.
 var entryRooms = sync.Pool{New: func() any { return new([32 << 10]byte) }}
 
-// readFolder calls take for what is in a folder, in the order of the file system. Names are
+// Each calls take for what is in a folder, in the order of the file system. Names are
 // valid until take returns. It stands in for os.File.ReadDir, which makes objects
 // of all that it finds.
-func readFolder(folder string, take func(name []byte, kind fs.FileMode)) error {
+func Each(folder string, take func(name []byte, kind fs.FileMode)) error {
 	d, err := os.Open(folder)
 	if err != nil {
 		return err

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package readers
+package readdir
 
 import (
 	"errors"
@@ -9,9 +9,9 @@ import (
 	"os"
 )
 
-// readFolder calls take for what is in a folder, in the order of the file system. Names are
+// Each calls take for what is in a folder, in the order of the file system. Names are
 // valid until take returns.
-func readFolder(folder string, take func(name []byte, kind fs.FileMode)) error {
+func Each(folder string, take func(name []byte, kind fs.FileMode)) error {
 	d, err := os.Open(folder)
 	if err != nil {
 		return err

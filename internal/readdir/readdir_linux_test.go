@@ -1,4 +1,4 @@
-package readers
+package readdir
 
 import (
 	"io/fs"
@@ -12,7 +12,7 @@ import (
 )
 
 // What a folder holds is found as the standard library finds it, also where it takes several calls.
-func TestReadFolder(t *testing.T) {
+func TestEach(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 300 {
 		name := strings.Repeat("x", 200-i%50) + string(rune('a'+i%26)) + string(rune(0x4e00+i))
@@ -29,16 +29,18 @@ func TestReadFolder(t *testing.T) {
 	}
 	want["pipe"] = fs.ModeIrregular // neither file, folder nor link
 	got := map[string]fs.FileMode{}
-	require.NoError(t, readFolder(dir, func(name []byte, kind fs.FileMode) { got[string(name)] = kind }))
+	require.NoError(t, Each(dir, func(name []byte, kind fs.FileMode) { got[string(name)] = kind }))
 	require.Equal(t, want, got)
 
-	require.ErrorIs(t, readFolder(filepath.Join(dir, "gone"), nil), fs.ErrNotExist)
-	require.ErrorIs(t, readFolder(filepath.Join(dir, entries[len(entries)-1].Name()), nil), unix.ENOTDIR, "the last one is a file")
+	require.ErrorIs(t, Each(filepath.Join(dir, "gone"), nil), fs.ErrNotExist)
+	require.ErrorIs(t, Each(filepath.Join(dir, entries[len(entries)-1].Name()), nil), unix.ENOTDIR, "the last one is a file")
 }
 
 // Where the file system leaves it open what an entry is, the entry itself tells.
 func TestEntriesOfUnknownKind(t *testing.T) {
-	dir := tree(t, map[string]string{"folder/file": ""})
+	dir := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "folder"), 0o777))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "folder", "file"), nil, 0o666))
 	require.NoError(t, os.Symlink("folder", filepath.Join(dir, "link")))
 	f, err := os.Open(dir)
 	require.NoError(t, err)

@@ -1,0 +1,2 @@
+// Package readdir reads folders that may hold millions of files.
+package readdir
